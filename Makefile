@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The only thing a person types; see make help.
+
+# Kernel under test: 7.2 (Debian forky), 7.3 (trixie-backports), or the lane slab.
+KERNEL ?= 7.2
+TESTS ?=
+export KERNEL
+ifdef CACHE
+export CACHE
+endif
+ifdef MIRROR
+export MIRROR
+endif
+ifdef QEMU
+export QEMU
+endif
+ifdef APPEND
+export APPEND
+endif
+ifdef VHCA
+export VHCA
+endif
+
+.PHONY: help run shell test lint test-host test-runner lab modules modules_install \
+	selftests clean distclean
+
+help:
+	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
+	@echo '  make run              install what the host lacks, build, boot, run the suite'
+	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
+	@echo '  make shell            an interactive guest with everything loaded'
+	@echo '  make lint             static checks only'
+	@echo '  make test-host        tests of the scripts, without a guest'
+	@echo '  make test-runner      tests of the runner, in guests that fail, hang and panic'
+	@echo '  make lab              make the caches, build nothing'
+	@echo 'Outside the lab:'
+	@echo '  make modules          kernel modules for KDIR (default: the running kernel)'
+	@echo '  make modules_install  install them there'
+	@echo '  make selftests        the test programs (KSFT= a kernel tree'\''s tools/testing/selftests)'
+	@echo 'And:'
+	@echo '  make clean            remove what was built here'
+	@echo '  make distclean        the same, and the results'
+	@echo
+	@echo 'Variables:'
+	@echo '  KERNEL=7.2|7.3|slab   kernel under test (slab: 7.2 with slab_debug=FZPU)'
+	@echo '  TESTS="var dm_dmabuf" programs to run; var:FIXTURE.TEST for one test'
+	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
+	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
+	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'
+	@echo '  APPEND=... VHCA=...   more kernel arguments, more parameters of mlx5_vhca.ko'
+	@echo '  KDIR=DIR KSRC=DIR     kernel build tree and matching kernel source'
+
+run:
+	@scripts/lab/host-packages.sh
+	@python3 scripts/runner/run.py --kernel '$(KERNEL)' $(TESTS)
+
+shell:
+	@scripts/lab/host-packages.sh
+	@scripts/lab/shell.sh
+
+test:
+	@scripts/test.sh
+
+lint:
+	@scripts/lab/host-packages.sh test
+	@scripts/lint.sh
+
+test-host:
+	@scripts/lab/host-packages.sh test
+	@scripts/test-host.sh
+
+test-runner:
+	@scripts/lab/host-packages.sh
+	@scripts/runner/tests/run.sh
+
+lab:
+	@scripts/lab/host-packages.sh
+	@scripts/lab/rootfs.sh
+	@scripts/lab/kernel.sh
+	@scripts/lab/initramfs.sh
+
+# Outside the lab.  V=, W=, C=, O=, LLVM=, CC= and -j go to the kernel's make.
+KDIR ?= /lib/modules/$(shell uname -r)/build
+KSRC ?=
+
+modules modules_install:
+	@scripts/check-kdir.sh '$(KDIR)' '$(KSRC)'
+	$(MAKE) -C '$(KDIR)' M='$(CURDIR)' $(if $(KSRC),KSRC='$(abspath $(KSRC))') $@
+
+selftests:
+	$(MAKE) -C selftests all
+
+clean:
+	rm -rf build
+	find kernel selftests \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' -o -name 'modules.order' -o -name 'Module.symvers' \) -delete
+	rm -f modules.order Module.symvers .*.cmd
+
+distclean: clean
+	rm -rf results

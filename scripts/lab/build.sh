@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# build.sh [modules|selftests]...: build them for kernel $KERNEL with the root file
+# system's compiler (all of them without an argument); prints the build folder.
+#
+#   build/KERNEL/modules/     a copy of Kbuild and kernel/, with the .ko files
+#   build/KERNEL/selftests/   the programs
+#   build/KERNEL/install/     the same as kselftest installs them
+#
+# MODULE_FLAGS= go to the kernel's make (W=1 C=2, say).
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ $# -gt 0 ] || set -- modules selftests
+out=${BUILD:-$TOP/build}/$KERNEL
+mkdir -p "$out"
+release=$("$LAB/kernel.sh" version)
+source=$("$LAB/kernel.sh" source)
+
+inside()
+{
+	"$LAB/in-rootfs.sh" --bind "$TOP:/src" --bind "$out:/out:rw" --bind "$source:/ksrc" "$@"
+}
+
+run_modules()
+{
+	inside sh -ec '
+	mkdir -p /out/modules
+	# Not deleted: what the patterns leave out, that is, what was built.
+	rsync -a --delete --include="*/" --include="*.[ch]" --include=Kbuild --exclude="*" \
+		--prune-empty-dirs /src/kernel /src/Kbuild /out/modules/
+	# The compiler is the distribution'\''s own, if not the very same that built the kernel.
+	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC=gcc \
+		KSRC=/ksrc '"${MODULE_FLAGS:-}"' modules'
+}
+
+run_selftests()
+{
+	inside sh -ec '
+	ksft=/ksrc/tools/testing/selftests
+	mkdir -p /out/selftests
+	make -s -j"$(nproc)" -C /src/selftests KSFT=$ksft OUTPUT=/out/selftests all
+	# What the install rule of the kernel'\''s selftests/Makefile does for one target.
+	rm -rf /out/install
+	mkdir -p /out/install/kselftest /out/install/uobjscope
+	cp $ksft/kselftest/runner.sh $ksft/kselftest/*.sh $ksft/kselftest/prefix.pl /out/install/kselftest/
+	cp $ksft/run_kselftest.sh /out/install/
+	make -s -C /src/selftests KSFT=$ksft OUTPUT=/out/selftests \
+		INSTALL_PATH=/out/install/uobjscope install
+	make -s -C /src/selftests KSFT=$ksft OUTPUT=/out/selftests \
+		COLLECTION=uobjscope emit_tests > /out/install/kselftest-list.txt'
+}
+
+for what; do
+	case $what in
+	modules|selftests)
+		quietly "$out/$what.log" "building $what for $release" "run_$what" ||
+			die "$what do not build for $release (see above)"
+		;;
+	*) die "build.sh $what: expected modules or selftests" ;;
+	esac
+done
+echo "$out"

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# in-rootfs.sh [--bind FROM:TO[:rw]]... COMMAND...: run a command in the root file
+# system, with kernel $KERNEL's headers and modules laid over it.
+#
+# Both are read-only there, and so is what is bound without :rw; /tmp is a tmpfs.
+# The mounts live in a name space of their own and go when the command ends.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+if [ "${1:-}" = --inside ]; then
+	root=$2 rootfs=$3 kernel=$4
+	shift 4
+	# An empty layer below holds the mount points that the two do not have.
+	mount -t tmpfs -o mode=755 lab "$root"
+	mkdir "$root/layer" "$root/merged"
+	binds=()
+	while [ "$1" = --bind ]; do
+		IFS=: read -r from to mode <<< "$2"
+		mkdir -p "$root/layer/$to"
+		binds+=("$from:$to:$mode")
+		shift 2
+	done
+	mount -t overlay overlay -o "lowerdir=$root/layer:$kernel/root:$rootfs" "$root/merged" ||
+		die "cannot mount an overlay over $rootfs: this kernel, or the file system of CACHE=, has no overlayfs support"
+	root=$root/merged
+	# objtool reads /proc, and the compiler wants /dev/null.
+	mount -t proc proc "$root/proc"
+	mount --rbind /dev "$root/dev"
+	mount -t tmpfs tmp "$root/tmp"
+	for b in ${binds[@]+"${binds[@]}"}; do
+		IFS=: read -r from to mode <<< "$b"
+		mount --bind "$from" "$root/$to"
+		[ "$mode" = rw ] || mount -o remount,bind,ro "$root/$to"
+	done
+	exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+		HOME=/tmp LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" "$@"
+fi
+
+binds=()
+while [ "${1:-}" = --bind ]; do
+	binds+=(--bind "$2")
+	shift 2
+done
+[ $# -gt 0 ] || die "in-rootfs.sh: no command given"
+rootfs=$("$LAB/rootfs.sh")
+kernel=$("$LAB/kernel.sh" path)
+root=$(mktemp -d)
+trap 'rmdir "$root" 2>/dev/null || :' EXIT
+"$LAB/as-root.sh" "$0" --inside "$root" "$rootfs" "$kernel" ${binds[@]+"${binds[@]}"} "$@"

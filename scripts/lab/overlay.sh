@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# overlay.sh OUT MODE TEST...: write the guest's second initramfs, with the modules,
+# the installed tests and the guest's scripts, to the file OUT.
+#
+# MODE is tests or shell.  TEST is COLLECTION:PROGRAM, or COLLECTION:PROGRAM=NAME
+# for one test of it.  VHCA= holds the virtual HCA's module parameters (none: the
+# drivers are not loaded), TREE= a folder with install/ and modules/ (default:
+# what build.sh made for $KERNEL).
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+out=$1 mode=$2
+shift 2
+tree=${TREE:-${BUILD:-$TOP/build}/$KERNEL}
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+mkdir -p "$w/uobjscope/modules"
+cp "$TOP"/scripts/guest/{load,run-tests}.sh "$w/uobjscope/"
+cp "$TOP/scripts/guest/init" "$w/init"
+if [ -d "$tree/modules" ]; then
+	find "$tree/modules" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;
+fi
+cp -r "$tree/install" "$w/uobjscope/install"
+printf '%s\n' "$@" | tr = ' ' > "$w/uobjscope/tests"
+printf '%s=%q\n' mode "$mode" vhca_parameters "${VHCA:-}" > "$w/uobjscope/config"
+(cd "$w" && find . | cpio -o -H newc --quiet -R 0:0) > "$out"

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# shell.sh: an interactive guest on this terminal, with the virtual HCA loaded.
+# Nothing that is done in it is kept.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+append=${APPEND:-}
+if [ "$KERNEL" = slab ]; then
+	KERNEL=7.2
+	append="slab_debug=FZPU $append"
+fi
+"$LAB/build.sh" > /dev/null
+base=$("$LAB/initramfs.sh")
+initrd=$(mktemp)
+trap 'rm -f "$initrd" "$initrd.overlay"' EXIT
+VHCA="bar_phys=0x60000000 ${VHCA:-}" "$LAB/overlay.sh" "$initrd.overlay" shell
+cat "$base" "$initrd.overlay" > "$initrd"
+mapfile -t qemu < <(python3 "$TOP/scripts/runner/machine.py" "$("$LAB/rootfs.sh")")
+say "booting; leave with exit, or with Ctrl-A X"
+"${qemu[@]}" -machine q35 -smp 2 -m 2G -nodefaults -no-user-config -nographic -no-reboot \
+	-nic none -serial mon:stdio -kernel "$("$LAB/kernel.sh" vmlinuz)" -initrd "$initrd" \
+	-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off memmap=64M\$0x60000000 $append"

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The lab's scripts on bad input and after bad luck, without a guest or a network.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/tally.sh
+. "$TOP/scripts/tally.sh"
+
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+
+# Run a piece of shell with the library and a cache of its own: in_lab 'SCRIPT'
+in_lab()
+{
+	CACHE=$w/cache bash -c ". '$LAB/lib.sh'; $1" 2> "$w/err"
+}
+
+# refuses STATUS TEXT COMMAND...: one line on stderr that has TEXT, and the status.
+refuses()
+{
+	local status=$1 text=$2 rc=0
+	shift 2
+	"$@" > /dev/null 2> "$w/err" || rc=$?
+	[ "$rc" = "$status" ] || { echo "exit status $rc, expected $status"; cat "$w/err"; return 1; }
+	grep -qF -- "$text" "$w/err" || { echo "no line with: $text"; cat "$w/err"; return 1; }
+	[ "$(grep -c '^uobjscope: ' "$w/err")" = 1 ] || { echo "not one line:"; cat "$w/err"; return 1; }
+}
+
+builds_once()
+{
+	local build='b() { echo x >> "$CACHE/../built"; echo data > "$1/file"; }; cache_entry thing 1 b'
+	in_lab "$build" > "$w/one" && in_lab "$build" > "$w/two" || return 1
+	[ "$(wc -l < "$w/built")" = 1 ] && cmp "$w/one" "$w/two" &&
+		[ "$(cat "$(cat "$w/one")/file")" = data ]
+}
+
+# Names and sizes are checked of all files, contents of the key files.
+notices_damage()	# DAMAGE, done to the entry's folder
+{
+	local build='b() { echo data > "$1/file"; echo key > "$1/key"; echo key > "$1/.key-files"; }
+		cache_entry damaged 1 b'
+	rm -rf "$w/cache"
+	dir=$(in_lab "$build") || return 1
+	(cd "$dir" && eval "$1")
+	[ "$(in_lab "$build")" = "$dir" ] || return 1
+	grep -q 'damaged, building it again' "$w/err" || { echo "not noticed: $1"; return 1; }
+	[ "$(cat "$dir/file" "$dir/key")" = "data
+key" ]
+}
+
+damage_to_a_size() { notices_damage 'echo more >> file'; }
+damage_to_a_key_file() { notices_damage 'echo kex > key'; }
+damage_by_removal() { notices_damage 'rm file'; }
+damage_to_the_seal() { notices_damage ': > .complete'; }
+
+survives_interruption()
+{
+	local slow='b() { echo half > "$1/half"; exec sleep 60; }; cache_entry half 1 b' pid
+	rm -rf "$w/cache"
+	CACHE=$w/cache setsid bash -c ". '$LAB/lib.sh'; $slow" > /dev/null 2>&1 &
+	pid=$!
+	for _ in {1..50}; do
+		ls "$w"/cache/.building-half.*/half > /dev/null 2>&1 && break
+		sleep 0.1
+	done
+	kill -KILL -- "-$pid"
+	wait "$pid" 2> /dev/null
+	[ ! -e "$w/cache/half" ] || { echo "a half-built entry has its name"; return 1; }
+	dir=$(in_lab 'b() { echo whole > "$1/whole"; }; cache_entry half 1 b') || { cat "$w/err"; return 1; }
+	grep -q 'removing what an interrupted run left' "$w/err" || { cat "$w/err"; return 1; }
+	[ "$(ls "$dir")" = whole ] && ! ls -d "$w"/cache/.building-* 2> /dev/null
+}
+
+failed_build_leaves_nothing()
+{
+	rm -rf "$w/cache"
+	! in_lab 'b() { echo half > "$1/half"; return 1; }; cache_entry bad 1 b' || return 1
+	! ls -d "$w"/cache/bad "$w"/cache/.building-* 2> /dev/null
+}
+
+two_runs_build_once()
+{
+	local build='b() { echo x >> "$CACHE/../both"; sleep 1; echo y > "$1/y"; }; cache_entry both 1 b'
+	rm -rf "$w/cache"
+	in_lab "$build" > "$w/one" & in_lab "$build" > "$w/two"
+	wait
+	[ "$(wc -l < "$w/both")" = 1 ] && cmp "$w/one" "$w/two"
+}
+
+no_space() { refuses 125 'MiB are needed' env CACHE="$w/cache" bash -c \
+	". '$LAB/lib.sh'; b() { :; }; cache_entry big 999999999 b"; }
+cache_is_a_file() { : > "$w/file"; refuses 125 'CACHE= must name a folder' env CACHE="$w/file/x" bash -c \
+	". '$LAB/lib.sh'; b() { :; }; cache_entry some 1 b"; }
+unknown_kernel() { refuses 125 'KERNEL=9.9: the lab knows 7.2' env KERNEL=9.9 "$LAB/kernel.sh"; }
+unknown_answer() { refuses 125 'expected modules or selftests' "$LAB/build.sh" nonsense; }
+unknown_lane() { refuses 125 'KERNEL=9.9' python3 "$TOP/scripts/runner/run.py" --kernel 9.9 --results "$w/r"; }
+no_such_qemu() { refuses 125 'QEMU=/nonexistent: no such program' env QEMU=/nonexistent \
+	python3 "$TOP/scripts/runner/machine.py" /; }
+mirror_of_a_variable() { [ "$(MIRROR=http://mirror.example/debian "$LAB/mirror.sh")" = http://mirror.example/debian ]; }
+versions_differ()
+{
+	refuses 125 'differ: forky is being updated' bash -c ". '$LAB/lib.sh'; suite=forky
+		$(sed -n '/^check_same()/,/^}/p' "$LAB/kernel.sh")
+		check_same 7.2.12-1 7.2.13-1" &&
+	bash -c ". '$LAB/lib.sh'; $(sed -n '/^check_same()/,/^}/p' "$LAB/kernel.sh")
+		check_same 7.2.12-1 7.2.12-1"
+}
+
+fake_trees()
+{
+	mkdir -p "$w/kdir/include/config" "$w/ksrc/drivers/infiniband/core"
+	echo 7.2.12+deb14-amd64 > "$w/kdir/include/config/kernel.release"
+	: > "$w/kdir/Makefile"
+	: > "$w/ksrc/drivers/infiniband/core/uverbs.h"
+	printf 'VERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = %s\n' "$1" > "$w/ksrc/Makefile"
+}
+source_that_fits() { fake_trees 12; "$TOP/scripts/check-kdir.sh" "$w/kdir" "$w/ksrc"; }
+source_that_does_not() { fake_trees 1; refuses 1 'expected the source of that very kernel' \
+	"$TOP/scripts/check-kdir.sh" "$w/kdir" "$w/ksrc"; }
+source_without_rdma() { fake_trees 12; rm "$w/ksrc/drivers/infiniband/core/uverbs.h"
+	refuses 1 'expected a full kernel source' "$TOP/scripts/check-kdir.sh" "$w/kdir" "$w/ksrc"; }
+no_kdir() { refuses 1 'KDIR=/nonexistent: no such folder' "$TOP/scripts/check-kdir.sh" /nonexistent; }
+kdir_unconfigured() { fake_trees 12; rm "$w/kdir/include/config/kernel.release"
+	refuses 1 'not configured' "$TOP/scripts/check-kdir.sh" "$w/kdir"; }
+make_modules_without_kdir()
+{
+	! make -C "$TOP" modules KDIR=/nonexistent > "$w/out" 2>&1 &&
+		grep -q 'KDIR=/nonexistent: no such folder' "$w/out"
+}
+
+for t in builds_once damage_to_a_size damage_to_a_key_file damage_by_removal damage_to_the_seal \
+	survives_interruption failed_build_leaves_nothing two_runs_build_once no_space \
+	cache_is_a_file unknown_kernel unknown_answer unknown_lane no_such_qemu \
+	mirror_of_a_variable versions_differ source_that_fits source_that_does_not \
+	source_without_rdma no_kdir kdir_unconfigured make_modules_without_kdir; do
+	check "lab-${t//_/-}" "$t"
+done
+tally_end

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Static checks of everything in the tree.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lab/lib.sh"
+# shellcheck source=scripts/tally.sh
+. "$TOP/scripts/tally.sh"
+cd "$TOP"
+
+files()		# of the tree: what git has and what is new and not ignored
+{
+	git ls-files --cached --others --exclude-standard "$@" | while read -r f; do
+		[ ! -f "$f" ] || echo "$f"
+	done
+}
+
+shell_scripts()
+{
+	files '*.sh' .ci/run
+	files | grep -E '^scripts/guest/init$'
+}
+
+check_shell()
+{
+	# shellcheck disable=SC2046
+	shellcheck --external-sources --source-path="$TOP" $(shell_scripts)
+}
+
+check_python()
+{
+	files '*.py' | while read -r f; do
+		python3 -W error -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$f"
+	done
+}
+
+check_spdx()
+{
+	local bad=0 f
+	for f in $(files '*.c' '*.h' '*.sh' '*.py' '*.rst' '*Makefile' '*Kbuild' .ci/run scripts/guest/init); do
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0' || {
+			echo "$f: no SPDX line"
+			bad=1
+		}
+	done
+	return $bad
+}
+
+# Stated exceptions, each for a reason:
+#   FILE_PATH_CHANGES   there is no MAINTAINERS file in this tree
+#   LINE_SPACING        kselftest_harness.h declares fixtures with function-like macros
+#   MACRO_ARG_REUSE     the harness' own macros, and ours that wrap them
+#   CAMELCASE           libibverbs' names
+exceptions=FILE_PATH_CHANGES,CAMELCASE
+user_exceptions=$exceptions,LINE_SPACING,MACRO_ARG_REUSE
+
+check_patch()	# EXCEPTIONS FILE...
+{
+	local ignore=$1
+	shift
+	perl "$("$LAB/kernel.sh" source)/scripts/checkpatch.pl" --strict --no-tree --quiet \
+		--terse --show-types --max-line-length=100 --ignore "$ignore" --file "$@"
+}
+
+# The compiler says so of itself, and Debian ships no vmlinux for BTF of every kernel.
+harmless='warning: the compiler differs|The kernel was built by|You are using|Skipping BTF'
+
+check_modules()
+{
+	local log=$BUILD/$KERNEL/modules.log
+	rm -rf "${BUILD:?}/$KERNEL/modules"
+	MODULE_FLAGS="W=1 C=2" "$LAB/build.sh" modules || return 1
+	! grep -nE 'warning|error|Warning|WARNING' "$log" | grep -vE "$harmless"
+}
+
+check_selftests()
+{
+	rm -rf "${BUILD:?}/$KERNEL/selftests"
+	"$LAB/build.sh" selftests || return 1
+	! grep -n 'warning' "$BUILD/$KERNEL/selftests.log"
+}
+
+export BUILD=$TOP/build/lint
+check shellcheck check_shell
+check python-syntax check_python
+check spdx check_spdx
+mapfile -t kernel_files < <(files 'kernel/*.[ch]')
+mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]')
+[ ${#kernel_files[@]} = 0 ] || check checkpatch-kernel check_patch "$exceptions" "${kernel_files[@]}"
+[ ${#user_files[@]} = 0 ] || check checkpatch-user check_patch "$user_exceptions" "${user_files[@]}"
+for KERNEL in 7.2 7.3; do
+	export KERNEL
+	# The second kernel is checked where it is at hand, and always by its own run.
+	if [ "$KERNEL" != 7.2 ] && ! ls -d "$CACHE/kernel-$KERNEL-"* > /dev/null 2>&1; then
+		skip "modules-$KERNEL" "kernel $KERNEL is not in the cache (make lab KERNEL=$KERNEL)"
+		continue
+	fi
+	check "modules-$KERNEL-W1-sparse" check_modules
+	check "selftests-$KERNEL" check_selftests
+done
+tally_end

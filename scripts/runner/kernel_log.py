@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The guest's console: which test each line belongs to, and what is a report."""
+
+import re
+
+# What the kernel prints when something is wrong, whoever caused it.
+REPORTS = [re.compile(p) for p in (
+    r"\bWARNING: ",
+    r"\bBUG: ",
+    r"\bBUG \S+ ?\(.*\): ",             # slab_debug
+    r"\bkernel BUG at ",
+    r"\bOops: ",
+    r"\bUBSAN: ",
+    r"\bKCSAN: ",
+    r"\brefcount_t: ",
+    r"\bgeneral protection fault",
+    r"\bunable to handle (page fault|kernel)",
+    r"\b(list_add|list_del) corruption",
+    r"\bDMA-API: ",
+    r"\bODEBUG: ",
+    r"\bINFO: task .* blocked for more than",
+    r"\bINFO: .*(detected stall|self-detected)",
+    r"\brcu: INFO: ",
+    r"\bwatchdog: BUG: ",
+    r"\bpossible (circular locking|recursive locking|irq lock inversion)",
+    r"\binconsistent lock state",
+    r"\bsuspicious RCU usage",
+    r"\bkmemleak: \d+ new suspected",
+    r"\bKernel panic - not syncing",
+    # The virtual HCA's own findings: the driver did what no driver may do.
+    r"\bmlx5_vhca .*\b(violation|left at teardown)\b",
+    r"\bUnknown FW command",
+)]
+
+# The drivers under test say these when all is well, and nothing else.
+DRIVERS = re.compile(r"\b(mlx5_core|mlx5_ib|mlx5_vhca|infiniband|ib_uverbs|ib_core)\b")
+EXPECTED = [re.compile(p) for p in (
+    r"mlx5_core \S+: enabling device",
+    r"mlx5_core \S+: firmware version: ",
+    r"mlx5_core \S+: Flow counters bulk query buffer size",
+    r"mlx5_core \S+: Port module event",
+    r"mlx5_vhca: loading out-of-tree module taints kernel",
+    r"mlx5_vhca: module verification failed",
+    r"mlx5_vhca: info: ",
+    r"mlx5_vhca( \S+)?: (virtual HCA|function 15b3|removed|unloaded)",
+)]
+
+STAMP = re.compile(r"^\[ *\d+[.]\d+\](\[ *[CT]\d+\])? ?")
+MARKER = re.compile(r"\buobjscope: (program|program-end|begin|end) (\S+)")
+BOOT = ("boot", None)
+
+
+def text_of(line):
+    """A console line without its time stamp."""
+    return STAMP.sub("", line)
+
+
+def is_report(line):
+    text = text_of(line)
+    if "Command line: " in text or "Kernel command line: " in text:
+        return False
+    return any(p.search(text) for p in REPORTS)
+
+
+def is_unexpected(line):
+    """Anything that a driver under test says beyond what it says when all is well."""
+    text = text_of(line)
+    return bool(DRIVERS.search(text)) and not any(p.search(text) for p in EXPECTED) \
+        and "Command line: " not in text and not MARKER.search(text) \
+        and not text.startswith("usbcore")
+
+
+class KernelLog:
+    """Follows the console; findings is a list of ((program, test), line)."""
+
+    def __init__(self):
+        self.where = BOOT
+        self.findings = []
+        self.panicked = False
+
+    def line(self, line):
+        marker = MARKER.search(line)
+        if marker:
+            self.marker(marker[1], marker[2])
+            return
+        if "Kernel panic - not syncing" in line:
+            self.panicked = True
+        if is_report(line) or is_unexpected(line):
+            self.findings.append((self.where, text_of(line)))
+
+    def marker(self, kind, name):
+        program = self.where[0]
+        if kind == "program":
+            self.where = (name, None)
+        elif kind == "program-end":
+            self.where = BOOT
+        elif kind == "begin" and name.startswith(program + "."):
+            self.where = (program, name[len(program) + 1:])
+        elif kind == "end":
+            self.where = (program, None)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The virtual machine: which QEMU runs the guest, and how it is talked to."""
+
+import fcntl
+import json
+import os
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+KVM_CREATE_VM = 0xAE01
+# Older ones lose breakpoint traps while the guest patches its own code with
+# several emulation threads: an oops in whatever ran then.
+FIRST_QEMU_WITH_SOUND_THREADS = 11
+
+
+class LabError(Exception):
+    """The lab is broken: nothing was learned about the code under test."""
+
+
+def kvm_is_usable():
+    """A device node alone proves nothing: there are hosts whose KVM makes a VM and a
+    processor, but has no hardware under it and dies at the first new instruction."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            flags = re.search(r"^flags\s*:(.*)$", info.read(), re.M)
+    except OSError:
+        return False
+    if not flags or not {"vmx", "svm"} & set(flags[1].split()):
+        return False
+    try:
+        kvm = os.open("/dev/kvm", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.close(fcntl.ioctl(kvm, KVM_CREATE_VM, 0))
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(kvm)
+
+
+class Emulator:
+    """A QEMU binary with its options for this host."""
+
+    def __init__(self, rootfs, override=None):
+        if override:
+            path = shutil.which(override)
+            if not path:
+                raise LabError(f"QEMU={override}: no such program")
+            self.command = [path]
+        else:
+            # The root file system's own, through its own loader: no chroot is needed.
+            lib = f"{rootfs}/usr/lib/x86_64-linux-gnu"
+            self.command = [f"{rootfs}/lib64/ld-linux-x86-64.so.2", "--library-path", lib,
+                            f"{rootfs}/usr/bin/qemu-system-x86_64",
+                            "-L", f"{rootfs}/usr/share/qemu",
+                            "-L", f"{rootfs}/usr/share/seabios"]
+        try:
+            said = subprocess.run(self.command[:4] + ["--version"], capture_output=True,
+                                  text=True, timeout=30, check=True).stdout
+        except (OSError, subprocess.SubprocessError) as error:
+            raise LabError(f"{self.command[-1]} does not run: {error}") from error
+        found = re.search(r"version (\d+)[.](\S+)", said)
+        if not found:
+            raise LabError(f"{self.command[-1]} --version printed no version")
+        self.version = f"{found[1]}.{found[2]}"
+        self.notes = []
+        if kvm_is_usable():
+            self.accel = "kvm"
+            self.scale = 1
+        else:
+            threads = int(found[1]) >= FIRST_QEMU_WITH_SOUND_THREADS
+            self.accel = "tcg,thread=" + ("multi" if threads else "single")
+            # Emulated code is slow, and so are all deadlines.
+            self.scale = 4
+            self.notes.append("no usable /dev/kvm: the guest is emulated (TCG), "
+                              f"deadlines are {self.scale} times as long")
+            if not threads:
+                self.notes.append(f"QEMU {self.version} emulates all processors in one thread: "
+                                  "true parallelism was not exercised")
+
+    def describe(self):
+        return f"QEMU {self.version}, {self.accel}"
+
+
+class Channel(threading.Thread):
+    """One serial port of the guest, read line by line into the machine's queue."""
+
+    def __init__(self, name, path, events, log):
+        super().__init__(daemon=True)
+        self.name_ = name
+        self.events = events
+        self.log = log
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(1)
+        self.listener.settimeout(20)
+        self.connection = None
+
+    def run(self):
+        rest = b""
+        try:
+            self.connection, _ = self.listener.accept()
+            while True:
+                data = self.connection.recv(65536)
+                if not data:
+                    break
+                self.log.write(data.replace(b"\r", b""))
+                self.log.flush()
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self.say(line)
+        except OSError:
+            pass
+        if rest:
+            self.say(rest)
+        self.events.put((self.name_, None))
+
+    def say(self, line):
+        self.events.put((self.name_, line.decode("utf-8", "replace").rstrip("\r")))
+
+    def write(self, data):
+        if self.connection:
+            try:
+                self.connection.sendall(data)
+            except OSError:
+                pass
+
+
+class Machine:
+    """A running guest.  events yields (channel, line); a line of None ends a channel."""
+
+    def __init__(self, emulator, kernel, initrd, append, results, memory="2G", cpus=2):
+        self.emulator = emulator
+        self.events = queue.Queue()
+        self.dir = tempfile.mkdtemp(prefix="uobjscope-vm-")
+        # Appended to: a run that needs several guests has one log.
+        self.logs = [open(os.path.join(results, name), "ab")
+                     for name in ("console.log", "guest.log")]
+        self.console = Channel("console", f"{self.dir}/console", self.events, self.logs[0])
+        self.tests = Channel("tests", f"{self.dir}/tests", self.events, self.logs[1])
+        command = emulator.command + [
+            "-machine", "q35", "-accel", emulator.accel,
+            "-cpu", "host" if emulator.accel == "kvm" else "max",
+            "-smp", str(cpus), "-m", memory,
+            "-kernel", kernel, "-initrd", initrd, "-append", append,
+            "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-nic", "none",
+            "-chardev", f"socket,id=console,path={self.dir}/console",
+            "-chardev", f"socket,id=tests,path={self.dir}/tests",
+            "-serial", "chardev:console", "-serial", "chardev:tests",
+            "-qmp", f"unix:{self.dir}/qmp,server=on,wait=off"]
+        with open(os.path.join(results, "qemu.command"), "w", encoding="utf-8") as out:
+            out.write(" ".join(command) + "\n")
+        self.console.start()
+        self.tests.start()
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                        stdout=self.errors, stderr=self.errors)
+        self.started = time.monotonic()
+
+    def ask_who_is_blocked(self):
+        """Sysrq over the serial line: the guest's own shell may be dead."""
+        try:
+            qmp = socket.socket(socket.AF_UNIX)
+            qmp.settimeout(5)
+            qmp.connect(f"{self.dir}/qmp")
+            for command in ({"execute": "qmp_capabilities"},
+                            {"execute": "chardev-send-break", "arguments": {"id": "console"}}):
+                qmp.sendall(json.dumps(command).encode())
+                time.sleep(0.3)
+            self.console.write(b"w")
+            qmp.close()
+        except OSError:
+            pass
+
+    def what_qemu_said(self):
+        self.errors.seek(0)
+        return self.errors.read().strip()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for channel in (self.console, self.tests):
+            channel.listener.close()
+            if channel.connection:
+                channel.connection.close()
+            channel.join(5)
+        for log in self.logs:
+            log.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def main():
+    """Print the emulator's command for the root file system given, a word a line."""
+    try:
+        emulator = Emulator(sys.argv[1], os.environ.get("QEMU"))
+    except LabError as error:
+        print(f"uobjscope: {error}", file=sys.stderr)
+        return 125
+    for note in emulator.notes:
+        print("note: " + note, file=sys.stderr)
+    for word in emulator.command + ["-accel", emulator.accel, "-cpu",
+                                    "host" if emulator.accel == "kvm" else "max"]:
+        print(word)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

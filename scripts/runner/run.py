@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Boot the guest, run the suite in it, and give a verdict.
+
+Exit status: 0 all is well, 1 tests failed, 2 the guest's kernel panicked,
+3 the guest hung, 125 the lab could not be built or booted.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import queue
+import subprocess
+import sys
+import time
+
+import reports
+from kernel_log import BOOT, KernelLog
+from machine import Emulator, LabError, Machine
+from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
+                     known_faults)
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LAB = os.path.join(TOP, "scripts", "lab")
+
+FAILED, PANICKED, HUNG, LAB_BROKEN = 1, 2, 3, 125
+
+# A kernel in which slow is not wrong: what emulation does to time is no finding.
+TUNING = ("rcupdate.rcu_cpu_stall_timeout=300 rcutree.rcu_exp_stall_timeout=300000 "
+          "watchdog_thresh=60 clocksource.verify_n_cpus=0 tsc=nowatchdog "
+          "sysrq_always_enabled mitigations=off")
+# The BAR of the virtual HCA: memory that the kernel leaves alone.
+WINDOW = 0x60000000
+WINDOW_MIB = 64
+
+# Lanes beside the plain kernel of a series: the series they boot, and with what.
+LANES = {"slab": ("7.2", "slab_debug=FZPU")}
+
+TAINTS = {5: "bad page", 7: "died", 9: "warned", 14: "soft lockup"}
+
+# Seconds, before the emulator's scale: until the guest speaks, until the device
+# is there, until silence means a hang, and beyond a program's own timeout.
+BOOT_DEADLINE, LOAD_DEADLINE, SILENCE, GRACE = 30, 15, 15, 10
+
+
+class Progress:
+    """What a person sees while it goes on; stdout is left to the results."""
+
+    def __init__(self):
+        self.began = time.monotonic()
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.began:5.0f}s] {text}", file=sys.stderr, flush=True)
+
+
+def lab(script, *arguments, **variables):
+    """Run one of the lab's scripts; its last line of output is the answer."""
+    try:
+        done = subprocess.run([os.path.join(LAB, script), *arguments], check=False, text=True,
+                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              env={**os.environ, **variables})
+    except OSError as error:
+        raise LabError(f"{script}: {error}") from error
+    if done.returncode:
+        # The script has said why.
+        raise LabError("")
+    lines = done.stdout.split("\n")
+    return lines[-2] if len(lines) > 1 else ""
+
+
+def choose(available, wanted):
+    """The tests to run, as overlay.sh takes them: COLLECTION:PROGRAM[=NAME]."""
+    if not wanted:
+        return available
+    chosen = []
+    for want in wanted:
+        program, _, name = want.partition(":")
+        match = [a for a in available if a.split(":", 1)[1] in (program, program + ".sh")]
+        if not match:
+            known = " ".join(a.split(":", 1)[1] for a in available)
+            raise LabError(f"TESTS={want}: no such test program; there are: {known}")
+        chosen.append(match[0] + (f"={name}" if name else ""))
+    return chosen
+
+
+class Guest:
+    """One boot: runs the tests it is given until they end or the guest does."""
+
+    def __init__(self, run, tests):
+        self.run = run
+        self.todo = list(tests)
+        self.log = KernelLog()
+        self.program = None
+        self.program_began = 0
+        self.booted = False
+        self.loaded = not run.vhca
+        self.done = False
+        self.restart = False
+        self.ended = None           # why the guest went before it was done
+        self.deadline = None
+        self.machine = None
+
+    def within(self, seconds):
+        self.deadline = time.monotonic() + seconds * self.run.emulator.scale
+
+    def go(self):
+        run = self.run
+        overlay = os.path.join(run.results, "overlay.cpio")
+        lab("overlay.sh", overlay, "tests", *self.todo, VHCA=run.vhca, TREE=run.tree)
+        initrd = os.path.join(run.results, "initrd.cpio")
+        with open(initrd, "wb") as out:
+            for part in (run.base, overlay):
+                with open(part, "rb") as data:
+                    out.write(data.read())
+        os.unlink(overlay)
+        self.machine = Machine(run.emulator, run.kernel, initrd, run.append, run.results)
+        self.within(BOOT_DEADLINE)
+        try:
+            self.follow()
+        finally:
+            self.machine.stop()
+            os.unlink(initrd)
+        self.settle()
+
+    def follow(self):
+        """Until both serial lines have ended, or a deadline has passed."""
+        silent_since = time.monotonic()
+        ended = set()
+        while len(ended) < 2:
+            try:
+                channel, line = self.machine.events.get(timeout=0.5)
+            except queue.Empty:
+                channel = None
+            now = time.monotonic()
+            if channel and line is None:
+                ended.add(channel)
+            elif channel == "console":
+                self.log.line(line)
+            elif channel == "tests":
+                silent_since = now
+                self.said(line)
+            if self.machine.process.poll() is not None and channel is None:
+                break
+            if self.done or self.log.panicked:
+                # It powers off by itself; do not wait long.
+                if self.deadline is None:
+                    self.deadline = now + 20
+            elif self.booted and now - silent_since > SILENCE * self.run.emulator.scale:
+                self.hang(f"the guest was silent for {now - silent_since:.0f} s")
+            if self.deadline is not None and now > self.deadline and not self.ended:
+                if self.done or self.log.panicked:
+                    break
+                what = "boot" if not self.booted else "load" if not self.loaded else \
+                    f"end {self.program.short} (its own timeout did not work)" \
+                    if self.program else "go on"
+                self.hang(f"the guest did not {what} in time")
+            if self.ended:
+                break
+
+    def hang(self, why):
+        """Let the kernel say which tasks are blocked before the machine goes."""
+        self.ended = why
+        self.machine.ask_who_is_blocked()
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            try:
+                channel, line = self.machine.events.get(timeout=0.5)
+            except queue.Empty:
+                continue
+            if channel == "console" and line is not None:
+                self.log.line(line)
+
+    def said(self, line):
+        if not line.startswith("@"):
+            if self.program:
+                test = self.program.line(line)
+                if test:
+                    self.run.saw(self.program, test)
+            return
+        word, *rest = line[1:].split(" ")
+        if word == "boot":
+            self.booted = True
+            self.run.progress.say(f"booted {rest[0]} in {rest[1]} s")
+            self.within(LOAD_DEADLINE)
+        elif word == "loaded":
+            self.loaded = True
+            self.run.load_ms = int(rest[0])
+            self.run.progress.say(f"mlx5_vhca loaded, uverbs0 there after {rest[0]} ms")
+            self.within(LOAD_DEADLINE)
+        elif word == "failed":
+            self.log.findings.append((BOOT, "failed: " + " ".join(rest)))
+            # The tests would all fail for the same reason.
+            self.ended = " ".join(rest) + " failed"
+        elif word == "begin":
+            self.program = self.run.program(rest[0])
+            self.program_began = time.monotonic()
+            self.deadline = self.program_began + int(rest[1]) + GRACE * self.run.emulator.scale
+        elif word == "taint":
+            bits = int(rest[1]) ^ int(rest[2])
+            names = [name for bit, name in TAINTS.items() if bits >> bit & 1]
+            if names:
+                short = rest[0].split(":", 1)[1]
+                self.log.findings.append(((short, None), "the kernel is tainted: " +
+                                          ", ".join(names)))
+        elif word == "locks":
+            self.log.findings.append(((rest[0].split(":", 1)[1], None),
+                                      "lockdep has turned itself off"))
+            self.restart = True
+        elif word == "end":
+            self.end_program(None)
+            self.within(LOAD_DEADLINE)
+        elif word == "done":
+            self.done = True
+            self.deadline = None
+
+    def end_program(self, trouble):
+        program = self.program
+        program.seconds = time.monotonic() - self.program_began
+        program.finish(trouble)
+        self.program = None
+        self.todo.pop(0)
+
+    def settle(self):
+        """The guest is gone: whose fault was it, and what does the log add?"""
+        run = self.run
+        if self.log.panicked:
+            run.status = PANICKED
+            panic = next((line for _, line in self.log.findings if "Kernel panic" in line), "")
+            self.ended = panic or "the kernel panicked"
+        elif not self.done and not self.ended:
+            self.ended = "the guest ended by itself: " + (self.machine.what_qemu_said() or
+                                                         "QEMU said nothing")
+        elif self.ended and run.status == 0 and self.booted and self.loaded:
+            run.status = HUNG
+        if self.program:
+            self.end_program(self.ended or "the guest ended")
+        elif self.ended and self.todo and self.booted:
+            # Between two programs, or while the device was being loaded.
+            program = run.program(self.todo[0])
+            program.finish(self.ended)
+            self.todo.pop(0)
+            if not self.loaded:
+                for test in self.todo:
+                    run.program(test).finish(self.ended)
+                self.todo = []
+        if not self.booted:
+            tail = ""
+            if not self.log.panicked:
+                tail = f"; see {os.path.join(run.results, 'console.log')}"
+            raise LabError(f"the guest does not boot: {self.ended}{tail}")
+        run.apply_findings(self.log.findings)
+
+
+class Run:
+    """A whole run: one lane, one or more boots."""
+
+    def __init__(self, arguments):
+        self.progress = Progress()
+        self.status = 0
+        self.programs = []
+        self.load_ms = None
+        self.lane_name = arguments.kernel
+        series, self.lane_append = LANES.get(arguments.kernel, (arguments.kernel, ""))
+        self.lane = (f"{arguments.kernel}-{series}" if arguments.kernel in LANES
+                     else f"stock-{series}")
+        os.environ["KERNEL"] = series
+        self.tree = arguments.tree or os.path.join(
+            os.environ.get("BUILD", os.path.join(TOP, "build")), series)
+        self.vhca = "" if arguments.no_vhca else \
+            (f"bar_phys={WINDOW:#x} " + os.environ.get("VHCA", "")).strip()
+        stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+        base = arguments.results or os.path.join(TOP, "results")
+        self.results = os.path.join(base, f"{self.lane}-{stamp}-{os.getpid()}")
+        os.makedirs(self.results)
+        latest = os.path.join(base, "latest")
+        if os.path.islink(latest):
+            os.unlink(latest)
+        if not os.path.exists(latest):
+            os.symlink(os.path.basename(self.results), latest)
+        self.floor = None if arguments.tree else os.path.join(TOP, "selftests", "lanes")
+        self.wanted = arguments.tests
+        if not arguments.tree:
+            lab("build.sh")
+        self.emulator = Emulator(lab("rootfs.sh"), os.environ.get("QEMU"))
+        if arguments.scale:
+            self.emulator.scale = arguments.scale
+        self.kernel = arguments.vmlinuz or lab("kernel.sh", "vmlinuz")
+        self.base = lab("initramfs.sh")
+        self.append = " ".join(filter(None, (
+            "console=ttyS0 loglevel=7 panic=-1 oops=panic", TUNING,
+            f"memmap={WINDOW_MIB}M${WINDOW:#x}", self.lane_append,
+            os.environ.get("APPEND", ""))))
+
+    def program(self, test):
+        name = test.split("=", 1)[0]
+        for program in self.programs:
+            if program.name == name:
+                return program
+        self.programs.append(Program(name))
+        return self.programs[-1]
+
+    def saw(self, program, test):
+        word = {PASS: "ok", FAIL: "NOT OK", SKIP: "skip", XFAIL: "known"}[test.status]
+        of = f"/{program.plan}" if program.plan else ""
+        reason = f" ({test.reason})" if test.reason else ""
+        self.progress.say(f"{word:>6} {len(program.tests):>3}{of} {program.short}.{test.name}{reason}")
+
+    def apply_findings(self, findings):
+        for (name, test_name), line in findings:
+            program = next((p for p in self.programs if p.short == name), None)
+            if program is None:
+                program = self.program("guest:boot")
+            test = program.find(test_name) if test_name else program.broken
+            if test is None:
+                test = program.find("kernel-log")
+                if test is None:
+                    test = Test("kernel-log", FAIL)
+                    program.tests.append(test)
+            if "kernel log: " not in test.reason and line not in test.reason:
+                test.fail(f"kernel log: {line}")
+            test.lines.append(line)
+
+    def available(self):
+        path = os.path.join(self.tree, "install", "kselftest-list.txt")
+        try:
+            with open(path, encoding="utf-8") as lines:
+                return lines.read().split()
+        except OSError as error:
+            raise LabError(f"no list of tests: {error}") from error
+
+    def go(self):
+        for note in self.emulator.notes:
+            self.progress.say("note: " + note)
+        todo = choose(self.available(), self.wanted)
+        if self.vhca:
+            self.programs.append(Program("guest:boot"))
+        while todo:
+            self.progress.say(f"booting {self.lane} with {self.emulator.describe()}")
+            guest = Guest(self, todo)
+            guest.go()
+            if guest.todo == todo and not guest.ended:
+                raise LabError("the guest ran none of its tests")
+            todo = guest.todo
+            if todo:
+                self.progress.say(f"a fresh guest for the {len(todo)} programs that are left")
+        boot = next((p for p in self.programs if p.name == "guest:boot"), None)
+        if boot is not None and self.vhca:
+            boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
+                                      "" if self.load_ms is not None else "no uverbs device"))
+        self.check_complete()
+        return self.report()
+
+    def check_complete(self):
+        """The last result says that all is there: a log cut short lacks it, and a run in
+        which all is skipped is never green."""
+        program = self.program("lane:complete")
+        program.tests.append(Test("complete", PASS))
+        passed = count(self.programs)[0]
+        if self.wanted or not self.floor:
+            return
+        with open(self.floor, encoding="utf-8") as lines:
+            words = [line.split("#", 1)[0].split() for line in lines]
+        floor = {w[0]: int(w[1]) for w in words if w}
+        if passed < floor.get(self.lane, 0):
+            program.tests[0].fail(f"{passed} tests passed, lane {self.lane} has at least "
+                                  f"{floor[self.lane]} (selftests/lanes)")
+
+    def report(self):
+        for name, lines in (("kselftest.tap", reports.kselftest(self.programs)),
+                            ("results.ktap", reports.ktap(self.programs)),
+                            ("junit.xml", reports.junit(self.programs, self.lane)),
+                            ("summary.txt", reports.table(self.programs))):
+            with open(os.path.join(self.results, name), "w", encoding="utf-8") as out:
+                out.writelines(line + "\n" for line in lines)
+        totals = count(self.programs)
+        with open(os.path.join(self.results, "totals.json"), "w", encoding="utf-8") as out:
+            json.dump({"lane": self.lane, "passed": totals[0], "failed": totals[1],
+                       "skipped": totals[2], "known": known_faults(self.programs),
+                       "load_ms": self.load_ms, "status": self.status}, out)
+        if totals[1] and not self.status:
+            self.status = FAILED
+        for line in reports.kselftest(self.programs):
+            print(line)
+        print()
+        for line in reports.table(self.programs):
+            print(line)
+        print(f"\nlane {self.lane}, {self.emulator.describe()}; results in "
+              f"{os.path.relpath(self.results)}")
+        for note in self.emulator.notes:
+            print("note: " + note)
+        if self.status == PANICKED:
+            print("the guest's kernel panicked")
+        elif self.status == HUNG:
+            print("the guest hung")
+        known = known_faults(self.programs)
+        if known:
+            print("known faults seen: " + " ".join(known))
+        print(closing_line(*totals), flush=True)
+        return self.status
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--kernel", default=os.environ.get("KERNEL") or "7.2",
+                        help="7.2, 7.3, or a lane: " + ", ".join(LANES))
+    parser.add_argument("--results", help="where to make the results folder")
+    parser.add_argument("--tree", help="folder with install/ and modules/, instead of building")
+    parser.add_argument("--vmlinuz", help="another kernel image")
+    parser.add_argument("--no-vhca", action="store_true", help="do not load any driver")
+    parser.add_argument("--scale", type=int, help="factor of all deadlines of the guest")
+    parser.add_argument("tests", nargs="*", metavar="PROGRAM[:TEST]")
+    arguments = parser.parse_args()
+    try:
+        return Run(arguments).go()
+    except LabError as error:
+        if str(error):
+            print(f"uobjscope: {error}", file=sys.stderr)
+        return LAB_BROKEN
+    except KeyboardInterrupt:
+        print("uobjscope: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

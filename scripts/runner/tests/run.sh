@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The runner runs tests that fail, crash, hang, and take the kernel with them; each
+# must give the verdict and the exit status that it deserves.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/../../lab/lib.sh"
+# shellcheck source=scripts/tally.sh
+. "$TOP/scripts/tally.sh"
+
+[ "$KERNEL" != slab ] || KERNEL=7.2
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+"$TOP/scripts/runner/tests/tree.sh" "$w/tree"
+emulated_scale=$(python3 - "$TOP" <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1] + "/scripts/runner")
+from machine import kvm_is_usable
+print(1 if kvm_is_usable() else 2)
+PY
+)
+
+# guest NAME PROGRAM...: run them in a guest of their own.
+guest()
+{
+	local name=$1
+	shift
+	say "guest $name: $*"
+	rc=0
+	python3 "$TOP/scripts/runner/run.py" --tree "$w/tree" --no-vhca --kernel "$KERNEL" \
+		--scale "$emulated_scale" --results "$w/$name" "$@" > "$w/$name.out" 2> "$w/$name.err" || rc=$?
+	echo "$rc" > "$w/$name.status"
+}
+
+said()		# NAME TEXT: is that line in what the run printed?
+{
+	grep -qxF -- "$2" "$w/$1.out" || {
+		echo "expected the line: $2"
+		cat "$w/$1.out" "$w/$1.err"
+		return 1
+	}
+}
+
+status()	# NAME STATUS
+{
+	[ "$(cat "$w/$1.status")" = "$2" ] || {
+		echo "exit status $(cat "$w/$1.status"), expected $2"
+		cat "$w/$1.out" "$w/$1.err"
+		return 1
+	}
+}
+
+same_totals()	# NAME: every consumer's view of one run
+{
+	local source latest=$w/$1/latest kunit junit closing
+	source=$("$LAB/kernel.sh" source)
+	closing=$(tail -n 1 "$w/$1.out")
+	kunit=$(python3 "$source/tools/testing/kunit/kunit.py" parse "$latest/results.ktap" 2>&1 |
+		grep -oE 'Ran [0-9]+ tests: .*' | tail -n 1)
+	junit=$(python3 - "$latest/junit.xml" <<'PY'
+import sys
+import xml.etree.ElementTree as tree
+cases = list(tree.parse(sys.argv[1]).iter("testcase"))
+failed = sum(c.find("failure") is not None for c in cases)
+skipped = sum(c.find("skipped") is not None for c in cases)
+print(f"{len(cases) - failed - skipped} passed, {failed} failed, {skipped} skipped")
+PY
+	)
+	[ "$junit" = "$closing" ] || { echo "JUnit: $junit, closing line: $closing"; return 1; }
+	kunit=$(python3 - "$kunit" <<'PY'
+import re
+import sys
+n = dict((w, int(c)) for w, c in re.findall(r"(passed|failed|crashed|skipped): (\d+)", sys.argv[1]))
+print(f"{n.get('passed', 0)} passed, {n.get('failed', 0) + n.get('crashed', 0)} failed, "
+      f"{n.get('skipped', 0)} skipped")
+PY
+	)
+	[ "$kunit" = "$closing" ] || { echo "kunit.py: $kunit, closing line: $closing"; return 1; }
+}
+
+truncated_is_not_green()	# NAME: cut the results anywhere, and kunit.py complains
+{
+	local source latest=$w/$1/latest lines n
+	source=$("$LAB/kernel.sh" source)
+	lines=$(wc -l < "$latest/results.ktap")
+	for ((n = 0; n < lines; n++)); do
+		head -n "$n" "$latest/results.ktap" > "$w/cut.ktap"
+		if python3 "$source/tools/testing/kunit/kunit.py" parse "$w/cut.ktap" > "$w/cut.out" 2>&1; then
+			echo "the first $n of $lines lines pass for a good run"
+			return 1
+		fi
+	done
+}
+
+guest good passes
+check all-good-status status good 0
+check all-good-closing-line said good '3 passed, 0 failed, 1 skipped'
+check all-good-totals-agree same_totals good
+check truncated-is-not-green truncated_is_not_green good
+
+guest bad passes fails crashes hangs warns truncates
+check failures-status status bad 1
+check failures-closing-line said bad '7 passed, 7 failed, 1 skipped'
+check failures-totals-agree same_totals bad
+check a-failing-test said bad 'FAIL fails.sh.bad.expected: expected 1, saw 2'
+check a-crash said bad 'FAIL crashes.sh.crash.segfault: no result (exit=139)'
+check a-hang said bad 'FAIL hangs.sh.hang.forever: TIMEOUT 6 seconds'
+check a-short-plan said bad 'FAIL truncates.sh.not-run-1: not run: no result'
+check a-kernel-warning said bad 'FAIL warns.sh.warn.loud: kernel log: WARNING: CPU: 0 PID: 1 at lib/never.c:1 nothing+0x0/0x10'
+check a-quiet-neighbour said bad '# ok 1 warn.quiet'
+
+guest panic panics passes
+check panic-status status panic 2
+check panic-blames-the-test said panic 'FAIL panics.sh.panic.now: Kernel panic - not syncing: sysrq triggered crash'
+check panic-the-rest-runs said panic '# ok 2 good.two'
+
+guest hang stops passes
+check hang-status status hang 3
+check hang-the-rest-runs said hang '# ok 2 good.two'
+
+# A guest that cannot boot is the lab's fault, not the code's.
+no_boot()
+{
+	rc=0
+	head -c 100000 /dev/zero > "$w/vmlinuz"
+	python3 "$TOP/scripts/runner/run.py" --tree "$w/tree" --no-vhca --kernel "$KERNEL" --scale 1 \
+		--vmlinuz "$w/vmlinuz" --results "$w/no-boot" passes > "$w/no-boot.out" 2>&1 || rc=$?
+	[ "$rc" = 125 ] || { echo "exit status $rc, expected 125"; cat "$w/no-boot.out"; return 1; }
+}
+check no-boot-status no_boot
+
+no_such_test()
+{
+	rc=0
+	python3 "$TOP/scripts/runner/run.py" --tree "$w/tree" --no-vhca --kernel "$KERNEL" \
+		--results "$w/none" nonsense > "$w/none.out" 2>&1 || rc=$?
+	[ "$rc" = 125 ] && grep -q 'TESTS=nonsense: no such test program' "$w/none.out" ||
+		{ echo "exit status $rc"; cat "$w/none.out"; return 1; }
+}
+check no-such-test no_such_test
+tally_end

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# All that continuous integration runs: static checks, tests of the scripts, tests
+# of the runner, then the suite on one lane after the other.  Ends with one summary
+# over all of them; a part that cannot be run is named there with the reason.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lab/lib.sh"
+# shellcheck source=scripts/tally.sh
+. "$TOP/scripts/tally.sh"
+cd "$TOP"
+
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+known=() notes=() rows=()
+
+row()		# NAME PASSED FAILED SKIPPED
+{
+	rows+=("$(printf '%-12s %7s %7s %8s' "$@")")
+	passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+}
+
+# part NAME COMMAND...: one that counts with tally.sh.
+part()
+{
+	local name=$1 rc=0 p f s
+	shift
+	echo "== $name"
+	rm -f "$w/tally"
+	TALLY=$w/tally "$@" || rc=$?
+	if read -r p f s 2> /dev/null < "$w/tally"; then
+		row "$name" "$p" "$f" "$s"
+	else
+		notes+=("$name: ended with status $rc and without a result")
+		row "$name" 0 1 0
+	fi
+}
+
+# lane NAME: the suite on that kernel.
+lane()
+{
+	local name=$1 rc=0 p f s k
+	echo "== lane $name"
+	python3 scripts/runner/run.py --kernel "$name" --results "$w/results" || rc=$?
+	if [ "$rc" = 125 ] || [ ! -e "$w/results/latest/totals.json" ]; then
+		notes+=("lane $name: the lab could not be built or booted (status $rc)")
+		row "lane $name" 0 1 0
+	else
+		read -r p f s k < <(python3 - "$w/results/latest/totals.json" <<-'PY'
+			import json, sys
+			t = json.load(open(sys.argv[1]))
+			print(t["passed"], t["failed"], t["skipped"], *t["known"])
+			PY
+		)
+		row "lane $name" "$p" "$f" "$s"
+		for fault in $k; do known+=("$name:$fault"); done
+		[ "$rc" != 2 ] || notes+=("lane $name: the guest's kernel panicked")
+		[ "$rc" != 3 ] || notes+=("lane $name: the guest hung")
+	fi
+	mkdir -p results
+	mv "$w"/results/*-* results/ 2> /dev/null || :
+	rm -rf "$w/results"
+}
+
+"$LAB/host-packages.sh" test
+part lint scripts/lint.sh
+part host scripts/test-host.sh
+part runner scripts/runner/tests/run.sh
+lane 7.2
+lane slab
+notes+=("lane debug: not run, this tree has no debug kernel yet")
+
+echo
+printf '%-12s %7s %7s %8s\n' part passed failed skipped
+printf '%s\n' "${rows[@]}"
+printf 'note: %s\n' "${notes[@]}"
+[ ${#known[@]} = 0 ] || echo "known faults seen: ${known[*]}"
+tally_end
