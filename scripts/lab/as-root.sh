@@ -13,4 +13,5 @@ unshare --map-root-user --map-auto true 2>/dev/null || {
 	echo "uobjscope: not root, and this user cannot make a user name space with subordinate ids: run as root, or add the user to /etc/subuid and /etc/subgid (package uidmap)" >&2
 	exit 125
 }
-exec unshare --map-root-user --map-auto --mount --propagation private -- "$@"
+# A proc of its own can only be mounted with a process name space of its own.
+exec unshare --map-root-user --map-auto --mount --propagation private --pid --fork --kill-child -- "$@"

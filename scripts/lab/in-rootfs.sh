@@ -27,7 +27,7 @@ if [ "${1:-}" = --inside ]; then
 		die "cannot mount an overlay over $rootfs: this kernel, or the file system of CACHE=, has no overlayfs support"
 	root=$root/merged
 	# objtool reads /proc, and the compiler wants /dev/null.
-	mount -t proc proc "$root/proc"
+	mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
 	mount --rbind /dev "$root/dev"
 	mount -t tmpfs tmp "$root/tmp"
 	for b in ${binds[@]+"${binds[@]}"}; do

@@ -53,14 +53,14 @@ if [ "${1:-}" = --inside ]; then
 	# Emulated, xz is slow: unpack the modules here, and only those.
 	modules=/usr/lib/modules/$release
 	# The packages were unpacked, not installed: nobody has run depmod yet.
-	mkdir /tmp/upper /tmp/work
-	mount -t overlay overlay -o "lowerdir=$modules,upperdir=/tmp/upper,workdir=/tmp/work" "$modules"
-	depmod "$release"
-	modprobe -S "$release" --show-depends -a "${drivers[@]}" > /tmp/needed ||
+	mkdir -p "/tmp/depmod/lib/modules/$release"
+	ln -s "$modules"/{kernel,modules.order,modules.builtin,modules.builtin.modinfo} \
+		"/tmp/depmod/lib/modules/$release/"
+	depmod -b /tmp/depmod "$release"
+	modprobe -d /tmp/depmod -S "$release" --show-depends -a "${drivers[@]}" > /tmp/needed ||
 		{ echo "kernel $release lacks one of ${drivers[*]}"; exit 1; }
 	awk '$1 == "insmod" { print $2 }' /tmp/needed | sort -u | while read -r ko; do
-		ko=$(realpath -s "$ko")
-		ko=/usr${ko#/usr}
+		ko=$modules/${ko#*"/modules/$release/"}
 		mkdir -p "$w${ko%/*}"
 		case $ko in
 		*.xz) xz -dc "$ko" > "$w${ko%.xz}" ;;

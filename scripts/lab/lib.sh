@@ -85,12 +85,13 @@ cache_key()
 }
 
 # The sum over names and sizes of an entry, and over the contents of its key files.
+# Without root, a root file system has some folders that find cannot enter: left out.
 cache_sum()
 {
 	local dir=$1 f
 
 	{
-		(cd "$dir" && find . -xdev -type f ! -name '.complete*' -printf '%p %s\n' | LC_ALL=C sort)
+		(cd "$dir" && find . -xdev -type f ! -name '.complete*' -printf '%p %s\n' 2>/dev/null | LC_ALL=C sort) || :
 		while read -r f; do
 			cat "$dir/$f"
 		done < "$dir/.key-files"
@@ -112,7 +113,7 @@ cache_entry()
 	[ -w "$CACHE" ] || die "$CACHE cannot be written: CACHE= must name a folder that can be written"
 	exec {lock}> "$CACHE/.lock-$name" || die "cannot write $CACHE/.lock-$name"
 	if ! flock -n "$lock"; then
-		say "another run is building $name, waiting for it"
+		say "another run is at work on $name, waiting for it"
 		flock "$lock"
 	fi
 	if [ -d "$dir" ]; then

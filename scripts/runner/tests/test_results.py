@@ -146,6 +146,17 @@ class Log(unittest.TestCase):
         self.assertEqual([where for where, _ in log.findings],
                          [BOOT, ("var", None), ("var", "fixture.one"), BOOT])
 
+    def test_expected_lines_are_no_findings_in_that_test_only(self):
+        log = KernelLog()
+        refused = "[ 1.0] mlx5_vhca: parameter domain: got 0, expected 1 to 65535"
+        for line in ("[ 1.0] uobjscope: program reload.sh",
+                     "[ 1.0] uobjscope: begin reload.sh.one",
+                     "[ 1.0] uobjscope: expect mlx5_vhca: parameter [a-z]+: got",
+                     refused, self.REPORTS[0], "[ 1.0] uobjscope: end reload.sh.one", refused):
+            log.line(line)
+        self.assertEqual([where for where, _ in log.findings],
+                         [("reload.sh", "one"), ("reload.sh", None)])
+
 
 if __name__ == "__main__":
     unittest.main()
