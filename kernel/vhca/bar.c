@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * BAR0: a window of memory that the kernel was told not to use, with
+ * memmap=SIZE$ADDRESS on its command line.
+ *
+ * x86 allows one memory type for a physical page.  mlx5_core maps the
+ * initialization segment with ioremap(), users map VARs uncached and device
+ * memory write-combined; the mappings here have to be of the same types.
+ * UARs are not mapped at all: the device finds work through doorbell records.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ioport.h>
+#include <linux/sizes.h>
+
+#include "vhca.h"
+
+#define VHCA_PROBE_WORDS	4
+
+/*
+ * Put the window inside the "Reserved" entry of the firmware map.  Where both
+ * have the same range, insert_resource() makes the entry a child of the
+ * window, and the BAR would find no room: then request it below the entry.
+ */
+static int vhca_window_claim(struct resource *window)
+{
+	struct resource *entry;
+	int err;
+
+	err = insert_resource(&iomem_resource, window);
+	if (err)
+		return err;
+	entry = window->child;
+	if (!entry)
+		return 0;
+	remove_resource(window);
+	/*
+	 * remove_resource() moves the child up, but leaves these, and with
+	 * them the tree would get a loop.
+	 */
+	window->child = NULL;
+	window->sibling = NULL;
+	if (entry->start > window->start || entry->end < window->end ||
+	    entry->flags & IORESOURCE_BUSY)
+		return -EBUSY;
+	return request_resource(entry, window);
+}
+
+/* memmap= can name addresses where the machine has no memory. */
+static bool vhca_window_holds(struct vhca *v)
+{
+	static const u32 patterns[] = { 0x5aa5c33c, 0xa55a3cc3 };
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+		for (j = 0; j < VHCA_PROBE_WORDS; j++)
+			iowrite32(patterns[i] + j, v->init_segment + 4 * j);
+		for (j = 0; j < VHCA_PROBE_WORDS; j++)
+			if (ioread32(v->init_segment + 4 * j) !=
+			    patterns[i] + j)
+				return false;
+	}
+	return true;
+}
+
+static void vhca_bar_unmap(struct vhca *v)
+{
+	if (v->memic)
+		iounmap(v->memic);
+	if (v->tlp_var)
+		iounmap(v->tlp_var);
+	if (v->var)
+		iounmap(v->var);
+	if (v->init_segment)
+		iounmap(v->init_segment);
+}
+
+static int vhca_bar_map(struct vhca *v)
+{
+	phys_addr_t bar = v->params.bar_phys;
+
+	v->init_segment = ioremap(bar + VHCA_INIT_SEGMENT,
+				  VHCA_INIT_SEGMENT_SIZE);
+	v->var = ioremap(bar + VHCA_VAR_BASE, vhca_var_size(v));
+	v->tlp_var = ioremap(bar + VHCA_TLP_VAR_BASE,
+			     VHCA_TLP_VAR_COUNT << VHCA_PAGE_SHIFT);
+	v->memic = ioremap_wc(bar + VHCA_MEMIC_BASE, v->params.memic_size);
+	if (!v->init_segment || !v->var || !v->tlp_var || !v->memic) {
+		vhca_err(v, "cannot map the window: is another program using it?\n");
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * vhca_bar_init - claim the window, map it and clear what the driver reads
+ * @v: the device
+ *
+ * Return: 0 or a negative errno, after a line in the log
+ */
+int vhca_bar_init(struct vhca *v)
+{
+	u64 start = v->params.bar_phys, size = v->params.bar_size;
+	int err;
+
+	if (region_intersects(start, size, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT) {
+		vhca_err(v, "[mem 0x%llx-0x%llx] is System RAM: boot with memmap=%lluM$0x%llx\n",
+			 start, start + size - 1, size >> 20, start);
+		return -EBUSY;
+	}
+	v->window = (struct resource) {
+		.name	= "mlx5_vhca BAR0 window",
+		.start	= start,
+		.end	= start + size - 1,
+		.flags	= IORESOURCE_MEM | IORESOURCE_PREFETCH |
+			  IORESOURCE_MEM_64,
+	};
+	err = vhca_window_claim(&v->window);
+	if (err) {
+		vhca_err(v, "[mem 0x%llx-0x%llx] is in use (%d): boot with memmap=%lluM$ADDRESS and give ADDRESS as bar_phys\n",
+			 start, start + size - 1, err, size >> 20);
+		return err;
+	}
+	/*
+	 * Anything else may be a hole in which a device lies: it must not be
+	 * written to.
+	 */
+	if (v->window.parent->desc != IORES_DESC_RESERVED) {
+		vhca_err(v, "[mem 0x%llx-0x%llx] is not reserved: boot with memmap=%lluM$0x%llx\n",
+			 start, start + size - 1, size >> 20, start);
+		err = -ENXIO;
+		goto err_remove;
+	}
+	err = vhca_bar_map(v);
+	if (err)
+		goto err_unmap;
+	if (!vhca_window_holds(v)) {
+		vhca_err(v, "no memory behind the window at 0x%llx: boot with memmap=%lluM$ADDRESS, ADDRESS within the machine's RAM\n",
+			 start, size >> 20);
+		err = -ENXIO;
+		goto err_unmap;
+	}
+	memset_io(v->init_segment, 0, VHCA_INIT_SEGMENT_SIZE);
+	memset_io(v->var, 0, vhca_var_size(v));
+	memset_io(v->tlp_var, 0, VHCA_TLP_VAR_COUNT << VHCA_PAGE_SHIFT);
+	memset_io(v->memic, 0, v->params.memic_size);
+	return 0;
+
+err_unmap:
+	vhca_bar_unmap(v);
+err_remove:
+	remove_resource(&v->window);
+	return err;
+}
+
+/**
+ * vhca_bar_exit - give the window back
+ * @v: the device, whose function and firmware are gone
+ */
+void vhca_bar_exit(struct vhca *v)
+{
+	vhca_bar_unmap(v);
+	remove_resource(&v->window);
+}

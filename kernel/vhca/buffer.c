@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of the driver that the device reads and writes.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/memory_hotplug.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "vhca.h"
+
+/* A page of a queue is at most 1 GiB, as on x86 no larger one exists. */
+#define VHCA_MAX_LOG_PAGE_SIZE	18	/* in units of 4 KiB */
+
+/**
+ * vhca_dma_pointer - turn a DMA address into a pointer
+ * @v: the device
+ * @address: the address
+ * @len: bytes that will be accessed
+ *
+ * The only place where an address that came from the driver becomes a
+ * pointer.  There is no IOMMU before the function (vhca_pci_add() has made
+ * sure), so it is a physical address; it must lie in RAM that the kernel
+ * manages.  Memory that is reserved, as the BAR window itself is, is refused.
+ *
+ * Context: firmware thread
+ * Return: the pointer, or NULL after a line in the log
+ */
+void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len)
+{
+	u64 pfn, last = address + len - 1;
+	struct page *page;
+
+	if (!address || !len || last < address)
+		goto bad;
+	for (pfn = PHYS_PFN(address); pfn <= PHYS_PFN(last); pfn++) {
+		page = pfn_to_online_page(pfn);
+		if (!page || PageReserved(page))
+			goto bad;
+	}
+	return phys_to_virt(address);
+bad:
+	vhca_warn_ratelimited(v, "DMA to 0x%llx, %llu bytes: not RAM, refused\n",
+			      address, len);
+	return NULL;
+}
+
+/**
+ * vhca_buffer_init - make a queue of the driver accessible
+ * @v: the device
+ * @buffer: to be filled
+ * @pas: physical addresses of its pages, as the command has them
+ * @nr_pas: how many
+ * @log_page_size: log2 of the page size in units of 4 KiB, as in the context
+ * @page_offset: where in the first page it begins, in 64ths of a page
+ * @size: bytes that it must have
+ *
+ * Models the address lists of create_eq_in, create_cq_in and create_qp_in.
+ *
+ * Context: firmware thread
+ * Return: MLX5_CMD_STAT_OK, BAD_INP_LEN_ERR if the list does not cover @size,
+ *	BAD_PARAM_ERR if a page is not RAM, NO_RES_ERR if there is no memory
+ */
+u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
+		    const __be64 *pas, u32 nr_pas, u8 log_page_size,
+		    u8 page_offset, u64 size)
+{
+	u64 page_size, offset, end;
+	u32 i;
+
+	*buffer = (struct vhca_buffer) {};
+	if (!size)
+		return MLX5_CMD_STAT_OK;
+	if (log_page_size > VHCA_MAX_LOG_PAGE_SIZE || page_offset > 63)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	buffer->page_shift = log_page_size + VHCA_PAGE_SHIFT;
+	page_size = 1ULL << buffer->page_shift;
+	offset = (u64)page_offset << (buffer->page_shift - 6);
+	end = offset + size;
+	if (DIV_ROUND_UP_ULL(end, page_size) > nr_pas)
+		return MLX5_CMD_STAT_BAD_INP_LEN_ERR;
+
+	buffer->offset = offset;
+	buffer->nr_pages = DIV_ROUND_UP_ULL(end, page_size);
+	buffer->pages = kvcalloc(buffer->nr_pages, sizeof(*buffer->pages),
+				 GFP_KERNEL);
+	if (!buffer->pages)
+		return MLX5_CMD_STAT_NO_RES_ERR;
+	for (i = 0; i < buffer->nr_pages; i++) {
+		/* The low bits of an entry are flags, zero for queues. */
+		u64 address = be64_to_cpu(pas[i]) & VHCA_PAGE_MASK;
+		/* Only what is used is checked, a page can be large. */
+		u64 used = min(page_size, end - ((u64)i << buffer->page_shift));
+
+		buffer->pages[i] = vhca_dma_pointer(v, address, used);
+		if (!buffer->pages[i]) {
+			vhca_buffer_exit(buffer);
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		}
+	}
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_buffer_exit - forget a queue
+ * @buffer: the queue; may be empty
+ */
+void vhca_buffer_exit(struct vhca_buffer *buffer)
+{
+	kvfree(buffer->pages);
+	*buffer = (struct vhca_buffer) {};
+}
+
+/**
+ * vhca_buffer_at - find an entry of a queue
+ * @buffer: the queue
+ * @offset: where the entry begins, in bytes from the start of the queue
+ * @len: bytes of it
+ *
+ * Return: pointer to the entry, or NULL if it is beyond the end or crosses
+ *	from one page to another
+ */
+void *vhca_buffer_at(struct vhca_buffer *buffer, u64 offset, u32 len)
+{
+	u64 page_size = 1ULL << buffer->page_shift;
+	u64 at = offset + buffer->offset;
+	u64 i = at >> buffer->page_shift;
+
+	at &= page_size - 1;
+	if (i >= buffer->nr_pages || at + len > page_size)
+		return NULL;
+	return buffer->pages[i] + at;
+}

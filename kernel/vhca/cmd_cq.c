@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mlx5/cq.h>
+#include <linux/slab.h>
+
+#include "vhca.h"
+
+/* The arm word has a sequence number above the consumer index. */
+#define VHCA_CQ_INDEX_MASK	0xffffff
+
+/* op_mod of MODIFY_CQ */
+#define VHCA_MODIFY_CQ_RESIZE	1
+
+static void vhca_cq_release(struct vhca *v, struct vhca_object *object)
+{
+	struct vhca_cq *cq = to_vhca_cq(object);
+
+	vhca_buffer_exit(&cq->buffer);
+	kfree(cq);
+}
+
+static void vhca_cq_describe(struct vhca_object *object,
+			     struct vhca_object_record *record)
+{
+	struct vhca_cq *cq = to_vhca_cq(object);
+
+	vhca_detail_hex(record, "eqn", cq->eqn);
+	vhca_detail_dec(record, "log_size", cq->log_size);
+}
+
+const struct vhca_kind_info vhca_cq_kind = {
+	.name = "cq", .min = 0x40, .max = 0x3fff,
+	.release = vhca_cq_release,
+	.describe = vhca_cq_describe,
+};
+
+static u8 vhca_cq_init(struct vhca *v, struct vhca_cq *cq,
+		       struct vhca_cmd *cmd)
+{
+	void *cqc = MLX5_ADDR_OF(create_cq_in, cmd->in, cq_context);
+	u32 nr_pas = (cmd->in_len - MLX5_ST_SZ_BYTES(create_cq_in)) /
+		     sizeof(__be64);
+	u8 entry = MLX5_GET(cqc, cqc, cqe_sz);
+	u8 status;
+
+	if (MLX5_GET(create_cq_in, cmd->in, cq_umem_valid) ||
+	    MLX5_GET(cqc, cqc, dbr_umem_valid)) {
+		vhca_warn_ratelimited(v, "CREATE_CQ on a umem is not modelled\n");
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	cq->eqn = MLX5_GET(cqc, cqc, c_eqn_or_apu_element);
+	cq->log_size = MLX5_GET(cqc, cqc, log_cq_size);
+	cq->ignore_overrun = MLX5_GET(cqc, cqc, oi);
+	if (entry > 1 || cq->log_size > VHCA_LOG_MAX_CQ_SIZE)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	cq->log_entry = ilog2(sizeof(struct mlx5_cqe64)) + entry;
+
+	status = vhca_object_use(v, &cq->object, VHCA_EQ, cq->eqn);
+	if (!status)
+		status = vhca_object_use(v, &cq->object, VHCA_UAR,
+					 MLX5_GET(cqc, cqc, uar_page));
+	if (status)
+		return status;
+	cq->doorbell = vhca_dma_pointer(v, MLX5_GET64(cqc, cqc, dbr_addr),
+					2 * sizeof(__be32));
+	if (!cq->doorbell)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return vhca_buffer_init(v, &cq->buffer,
+				MLX5_ADDR_OF(create_cq_in, cmd->in, pas),
+				nr_pas, MLX5_GET(cqc, cqc, log_page_size),
+				MLX5_GET(cqc, cqc, page_offset),
+				1ULL << (cq->log_size + cq->log_entry));
+}
+
+/**
+ * vhca_cmd_create_cq - CREATE_CQ, from mlx5_create_cq()
+ * @v: the device
+ * @cmd: the command, create_cq_in
+ *
+ * The driver arms a queue with a write to a UAR page, which is not watched,
+ * and by writing the same word to the doorbell record before.  The first such
+ * word is 0, which the record holds already, so a different one is put there;
+ * the driver never reads it.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_create_cq(struct vhca *v, struct vhca_cmd *cmd)
+{
+	struct vhca_cq *cq;
+	u8 status;
+
+	cq = kzalloc_obj(*cq);
+	if (!cq)
+		return MLX5_CMD_STAT_NO_RES_ERR;
+	status = vhca_cq_init(v, cq, cmd);
+	if (!status)
+		status = vhca_ledger_add(v, &cq->object, VHCA_CQ, cmd);
+	if (status) {
+		vhca_object_unuse(&cq->object);
+		vhca_cq_release(v, &cq->object);
+		return status;
+	}
+	cq->answered = ~0;
+	WRITE_ONCE(cq->doorbell[VHCA_CQ_ARM], cpu_to_be32(cq->answered));
+	vhca_cmd_set_number(cmd, cq->object.id);
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cmd_modify_cq - MODIFY_CQ, from mlx5_core_modify_cq()
+ * @v: the device
+ * @cmd: the command, modify_cq_in
+ *
+ * Moderation is accepted, and has no effect as each event is sent at once.
+ * Resizing is not modelled.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_modify_cq(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u32 cqn = vhca_cmd_number(cmd);
+
+	cmd->object = cqn;
+	if (!vhca_ledger_find(v, VHCA_CQ, cqn))
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (cmd->op_mod == VHCA_MODIFY_CQ_RESIZE) {
+		vhca_warn_ratelimited(v, "resizing a CQ is not modelled\n");
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cq_notify - send the completion event that the driver has asked for
+ * @v: the device
+ * @cq: the queue
+ *
+ * An arm word asks for one event as soon as there is an entry beyond its
+ * consumer index; each is answered once.  A request for solicited completions
+ * only is taken for one for all.
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq)
+{
+	struct mlx5_eqe_comp event = { .cqn = cpu_to_be32(cq->object.id) };
+	struct vhca_object *eq;
+	u32 arm, ready;
+
+	arm = be32_to_cpu(READ_ONCE(cq->doorbell[VHCA_CQ_ARM]));
+	if (arm == cq->answered)
+		return;
+	/* Half of the index space is before the producer, half behind. */
+	ready = (cq->pi - arm) & VHCA_CQ_INDEX_MASK;
+	if (!ready || ready > VHCA_CQ_INDEX_MASK / 2)
+		return;
+	cq->answered = arm;
+	eq = vhca_ledger_find(v, VHCA_EQ, cq->eqn);
+	if (eq)
+		vhca_eq_post(v, to_vhca_eq(eq), MLX5_EVENT_TYPE_COMP, &event,
+			     sizeof(event));
+}
+
+static bool vhca_cq_full(struct vhca_cq *cq)
+{
+	u32 ci = be32_to_cpu(READ_ONCE(cq->doorbell[VHCA_CQ_CONSUMER]));
+
+	return !cq->ignore_overrun &&
+	       ((cq->pi - ci) & VHCA_CQ_INDEX_MASK) >= BIT(cq->log_size);
+}
+
+/**
+ * vhca_cq_post - write a completion queue entry
+ * @v: the device
+ * @cqn: number of the queue
+ * @cqe: the entry, without its owner bit
+ *
+ * A real device moves a queue that overruns to an error state and sends an
+ * event; here the entry is lost and the violation written down.
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe)
+{
+	struct vhca_object *object = vhca_ledger_find(v, VHCA_CQ, cqn);
+	struct mlx5_cqe64 *to;
+	struct vhca_cq *cq;
+	u32 entries;
+	u64 offset;
+
+	if (!object)
+		return;
+	cq = to_vhca_cq(object);
+	if (vhca_cq_full(cq)) {
+		vhca_violation(v, "cq_overrun", cqn, cq->pi, NULL);
+		return;
+	}
+	entries = BIT(cq->log_size);
+	/* Of an entry of 128 bytes, the second half counts. */
+	offset = ((u64)(cq->pi & (entries - 1)) << cq->log_entry) +
+		 BIT(cq->log_entry) - sizeof(*cqe);
+	to = vhca_buffer_at(&cq->buffer, offset, sizeof(*cqe));
+	if (!to)
+		return;
+	cqe->op_own |= !!(cq->pi & entries);
+	memcpy(to, cqe, offsetof(struct mlx5_cqe64, op_own));
+	/* The owner bit makes the entry valid: last. */
+	smp_wmb();
+	WRITE_ONCE(to->op_own, cqe->op_own);
+	cq->pi++;
+	v->stats.completions++;
+	vhca_cq_notify(v, cq);
+}

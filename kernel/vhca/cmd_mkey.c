@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory keys.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "vhca.h"
+
+/*
+ * A UMR work request writes translations in units of 64 bytes, to a smaller
+ * key as well, so there are always whole units.
+ */
+#define VHCA_OCTOWORD		16	/* bytes */
+#define VHCA_XLT_UNIT		(MLX5_UMR_FLEX_ALIGNMENT / VHCA_OCTOWORD)
+
+static const char *vhca_mkey_mode_name(u8 mode)
+{
+	switch (mode) {
+	case MLX5_MKC_ACCESS_MODE_PA:
+		return "pa";
+	case MLX5_MKC_ACCESS_MODE_MTT:
+		return "mtt";
+	case MLX5_MKC_ACCESS_MODE_KLMS:
+		return "klms";
+	case MLX5_MKC_ACCESS_MODE_KSM:
+		return "ksm";
+	case MLX5_MKC_ACCESS_MODE_SW_ICM:
+		return "sw_icm";
+	case MLX5_MKC_ACCESS_MODE_MEMIC:
+		return "memic";
+	default:
+		return "other";
+	}
+}
+
+/**
+ * vhca_mkey_mode - how a key translates
+ * @mkey: the key
+ *
+ * Return: MLX5_MKC_ACCESS_MODE_*
+ */
+u8 vhca_mkey_mode(const struct vhca_mkey *mkey)
+{
+	return MLX5_GET(mkc, mkey->context, access_mode_4_2) << 2 |
+	       MLX5_GET(mkc, mkey->context, access_mode_1_0);
+}
+
+/**
+ * vhca_mkey_free - is a key free, so that it gives access to nothing?
+ * @mkey: the key
+ *
+ * Return: true if it is free
+ */
+bool vhca_mkey_free(const struct vhca_mkey *mkey)
+{
+	return MLX5_GET(mkc, mkey->context, free);
+}
+
+static void vhca_mkey_release(struct vhca *v, struct vhca_object *object)
+{
+	struct vhca_mkey *mkey = to_vhca_mkey(object);
+
+	kvfree(mkey->xlt);
+	kfree(mkey);
+}
+
+static void vhca_mkey_describe(struct vhca_object *object,
+			       struct vhca_object_record *record)
+{
+	struct vhca_mkey *mkey = to_vhca_mkey(object);
+
+	vhca_detail_hex(record, "pd", MLX5_GET(mkc, mkey->context, pd));
+	vhca_detail_text(record, "mode",
+			 vhca_mkey_mode_name(vhca_mkey_mode(mkey)));
+	vhca_detail_hex(record, "start", MLX5_GET64(mkc, mkey->context,
+						    start_addr));
+	vhca_detail_dec(record, "length", MLX5_GET64(mkc, mkey->context, len));
+	vhca_detail_dec(record, "length64", MLX5_GET(mkc, mkey->context,
+						     length64));
+	vhca_detail_dec(record, "free", vhca_mkey_free(mkey));
+	vhca_detail_hex(record, "variant", MLX5_GET(mkc, mkey->context,
+						    mkey_7_0));
+}
+
+const struct vhca_kind_info vhca_mkey_kind = {
+	.name = "mkey", .min = 0x100, .max = 0xfffff,
+	.release = vhca_mkey_release,
+	.describe = vhca_mkey_describe,
+};
+
+/**
+ * vhca_cmd_create_mkey - CREATE_MKEY, from mlx5_core_create_mkey()
+ * @v: the device
+ * @cmd: the command, create_mkey_in
+ *
+ * The translations may come along (reg_create() of mlx5_ib) or later by UMR.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
+{
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, cmd->in,
+				 memory_key_mkey_entry);
+	u32 given = cmd->in_len - MLX5_ST_SZ_BYTES(create_mkey_in);
+	u32 octowords = MLX5_GET(mkc, mkc, translations_octword_size);
+	struct vhca_mkey *mkey;
+	u8 status;
+
+	if (MLX5_GET(create_mkey_in, cmd->in, mkey_umem_valid)) {
+		vhca_warn_ratelimited(v, "CREATE_MKEY on a umem is not modelled\n");
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	if (octowords > VHCA_MAX_OCTOWORDS)
+		return MLX5_CMD_STAT_LIM_ERR;
+	octowords = max(octowords, DIV_ROUND_UP(given, VHCA_OCTOWORD));
+	octowords = ALIGN(octowords, VHCA_XLT_UNIT);
+
+	mkey = kzalloc_obj(*mkey);
+	if (!mkey)
+		return MLX5_CMD_STAT_NO_RES_ERR;
+	memcpy(mkey->context, mkc, sizeof(mkey->context));
+	mkey->octowords = octowords;
+	if (octowords) {
+		mkey->xlt = kvcalloc(octowords, VHCA_OCTOWORD, GFP_KERNEL);
+		if (!mkey->xlt) {
+			status = MLX5_CMD_STAT_NO_RES_ERR;
+			goto err_release;
+		}
+		memcpy(mkey->xlt, MLX5_ADDR_OF(create_mkey_in, cmd->in,
+					       klm_pas_mtt), given);
+	}
+	status = vhca_ledger_add(v, &mkey->object, VHCA_MKEY, cmd);
+	if (status)
+		goto err_release;
+	vhca_cmd_set_number(cmd, mkey->object.id);
+	return MLX5_CMD_STAT_OK;
+
+err_release:
+	vhca_mkey_release(v, &mkey->object);
+	return status;
+}

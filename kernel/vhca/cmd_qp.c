@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: their contexts and states.  Work queues are in workqueue.c.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/slab.h>
+
+#include "vhca.h"
+
+/* rq_type of qpc: a receive queue of the QP's own, behind the doorbell. */
+#define VHCA_RQ_REGULAR		0
+/* log_rq_stride of qpc is in units of 16 bytes. */
+#define VHCA_LOG_RQ_UNIT	4
+
+static const char *vhca_qp_service_name(u8 service)
+{
+	switch (service) {
+	case MLX5_QP_ST_RC:
+		return "rc";
+	case MLX5_QP_ST_UC:
+		return "uc";
+	case MLX5_QP_ST_UD:
+		return "ud";
+	case MLX5_QP_ST_XRC:
+		return "xrc";
+	case MLX5_QP_ST_DCI:
+		return "dci";
+	case MLX5_QP_ST_QP0:
+		return "qp0";
+	case MLX5_QP_ST_QP1:
+		return "qp1";
+	case MLX5_QP_ST_REG_UMR:
+		return "reg_umr";
+	default:
+		return "other";
+	}
+}
+
+static const char *vhca_qp_state_name(u8 state)
+{
+	switch (state) {
+	case MLX5_QP_STATE_RST:
+		return "rst";
+	case MLX5_QP_STATE_INIT:
+		return "init";
+	case MLX5_QP_STATE_RTR:
+		return "rtr";
+	case MLX5_QP_STATE_RTS:
+		return "rts";
+	case MLX5_QP_STATE_ERR:
+		return "err";
+	default:
+		return "other";
+	}
+}
+
+static void vhca_qp_release(struct vhca *v, struct vhca_object *object)
+{
+	struct vhca_qp *qp = to_vhca_qp(object);
+
+	vhca_buffer_exit(&qp->buffer);
+	kfree(qp);
+}
+
+static void vhca_qp_describe(struct vhca_object *object,
+			     struct vhca_object_record *record)
+{
+	struct vhca_qp *qp = to_vhca_qp(object);
+
+	vhca_detail_text(record, "type", vhca_qp_service_name(qp->service));
+	vhca_detail_text(record, "state", vhca_qp_state_name(qp->state));
+	vhca_detail_hex(record, "pd", qp->pd);
+	vhca_detail_hex(record, "send_cq", qp->send_cqn);
+	vhca_detail_hex(record, "recv_cq", qp->recv_cqn);
+}
+
+const struct vhca_kind_info vhca_qp_kind = {
+	.name = "qp", .min = 0x40, .max = 0x3fff,
+	.release = vhca_qp_release,
+	.describe = vhca_qp_describe,
+};
+
+/* Put the QP on what its context names; 0 stands for none. */
+static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp)
+{
+	const struct {
+		enum vhca_kind	kind;
+		u32		id;
+	} uses[] = {
+		{ VHCA_PD,  qp->pd },
+		{ VHCA_CQ,  qp->send_cqn },
+		{ VHCA_CQ,  qp->recv_cqn },
+		{ VHCA_UAR, MLX5_GET(qpc, qp->context, uar_page) },
+	};
+	unsigned int i;
+	u8 status;
+
+	for (i = 0; i < ARRAY_SIZE(uses); i++) {
+		if (!uses[i].id)
+			continue;
+		status = vhca_object_use(v, &qp->object, uses[i].kind,
+					 uses[i].id);
+		if (status)
+			return status;
+	}
+	return MLX5_CMD_STAT_OK;
+}
+
+static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
+		       struct vhca_cmd *cmd)
+{
+	void *qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
+	u32 nr_pas = (cmd->in_len - MLX5_ST_SZ_BYTES(create_qp_in)) /
+		     sizeof(__be64);
+	u64 doorbell = MLX5_GET64(qpc, qpc, dbr_addr);
+	u64 size = 0;
+	u8 status;
+
+	if (MLX5_GET(create_qp_in, cmd->in, wq_umem_valid) ||
+	    MLX5_GET(qpc, qpc, dbr_umem_valid)) {
+		vhca_warn_ratelimited(v, "CREATE_QP on a umem is not modelled\n");
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	memcpy(qp->context, qpc, sizeof(qp->context));
+	qp->service = MLX5_GET(qpc, qpc, st);
+	qp->state = MLX5_QP_STATE_RST;
+	qp->pd = MLX5_GET(qpc, qpc, pd);
+	qp->send_cqn = MLX5_GET(qpc, qpc, cqn_snd);
+	qp->recv_cqn = MLX5_GET(qpc, qpc, cqn_rcv);
+	qp->has_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_REGULAR;
+	qp->has_sq = !MLX5_GET(qpc, qpc, no_sq);
+	if (qp->has_rq) {
+		u8 log_stride = MLX5_GET(qpc, qpc, log_rq_stride) +
+				VHCA_LOG_RQ_UNIT;
+
+		qp->log_rq = MLX5_GET(qpc, qpc, log_rq_size);
+		if (BIT(log_stride) > VHCA_MAX_RQ_WQE ||
+		    qp->log_rq > VHCA_LOG_MAX_QP_SIZE)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		size = BIT(qp->log_rq + log_stride);
+	}
+	qp->sq_offset = size;
+	if (qp->has_sq) {
+		qp->log_sq = MLX5_GET(qpc, qpc, log_sq_size);
+		if (qp->log_sq > VHCA_LOG_MAX_QP_SIZE)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		size += (u64)MLX5_SEND_WQE_BB << qp->log_sq;
+	}
+
+	status = vhca_qp_use(v, qp);
+	if (status)
+		return status;
+	if (doorbell) {
+		qp->doorbell = vhca_dma_pointer(v, doorbell,
+						2 * sizeof(__be32));
+		if (!qp->doorbell)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	} else if (size) {
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	return vhca_buffer_init(v, &qp->buffer,
+				MLX5_ADDR_OF(create_qp_in, cmd->in, pas),
+				nr_pas, MLX5_GET(qpc, qpc, log_page_size),
+				MLX5_GET(qpc, qpc, page_offset), size);
+}
+
+/**
+ * vhca_cmd_create_qp - CREATE_QP, from mlx5_qpc_create_qp()
+ * @v: the device
+ * @cmd: the command, create_qp_in
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_create_qp(struct vhca *v, struct vhca_cmd *cmd)
+{
+	struct vhca_qp *qp;
+	u8 status;
+
+	qp = kzalloc_obj(*qp);
+	if (!qp)
+		return MLX5_CMD_STAT_NO_RES_ERR;
+	status = vhca_qp_init(v, qp, cmd);
+	if (!status)
+		status = vhca_ledger_add(v, &qp->object, VHCA_QP, cmd);
+	if (status) {
+		vhca_object_unuse(&qp->object);
+		vhca_qp_release(v, &qp->object);
+		return status;
+	}
+	vhca_cmd_set_number(cmd, qp->object.id);
+	return MLX5_CMD_STAT_OK;
+}
+
+/*
+ * Each transition brings a context of which only some fields count; the
+ * others are zero and must not replace what an earlier command has set.
+ */
+static void vhca_qp_merge(struct vhca_qp *qp, u16 opcode, const void *qpc)
+{
+	u32 take[MLX5_ST_SZ_DW(qpc)] = {};
+
+	switch (opcode) {
+	case MLX5_CMD_OP_INIT2RTR_QP:
+		MLX5_SET(qpc, take, mtu, ~0);
+		MLX5_SET(qpc, take, log_msg_max, ~0);
+		MLX5_SET(qpc, take, remote_qpn, ~0);
+		MLX5_SET(qpc, take, next_rcv_psn, ~0);
+		MLX5_SET(qpc, take, min_rnr_nak, ~0);
+		MLX5_SET(qpc, take, log_rra_max, ~0);
+		memset(MLX5_ADDR_OF(qpc, take, primary_address_path), 0xff,
+		       MLX5_ST_SZ_BYTES(ads));
+		break;
+	case MLX5_CMD_OP_RTR2RTS_QP:
+		MLX5_SET(qpc, take, next_send_psn, ~0);
+		MLX5_SET(qpc, take, log_sra_max, ~0);
+		MLX5_SET(qpc, take, retry_count, ~0);
+		MLX5_SET(qpc, take, rnr_retry, ~0);
+		break;
+	default:
+		MLX5_SET(qpc, take, q_key, ~0);
+		break;
+	}
+	vhca_merge(qp->context, qpc, take, MLX5_ST_SZ_DW(qpc));
+}
+
+/* The state that a transition starts from; the device checks no more. */
+static u8 vhca_qp_next_state(const struct vhca_qp *qp, u16 opcode, u8 *next)
+{
+	static const struct {
+		u16	opcode;
+		u8	from;
+		u8	to;
+	} transitions[] = {
+		{ MLX5_CMD_OP_RST2INIT_QP, MLX5_QP_STATE_RST,
+		  MLX5_QP_STATE_INIT },
+		{ MLX5_CMD_OP_INIT2INIT_QP, MLX5_QP_STATE_INIT,
+		  MLX5_QP_STATE_INIT },
+		{ MLX5_CMD_OP_INIT2RTR_QP, MLX5_QP_STATE_INIT,
+		  MLX5_QP_STATE_RTR },
+		{ MLX5_CMD_OP_RTR2RTS_QP, MLX5_QP_STATE_RTR,
+		  MLX5_QP_STATE_RTS },
+		{ MLX5_CMD_OP_RTS2RTS_QP, MLX5_QP_STATE_RTS,
+		  MLX5_QP_STATE_RTS },
+		{ MLX5_CMD_OP_SQERR2RTS_QP, MLX5_QP_STATE_SQER,
+		  MLX5_QP_STATE_RTS },
+	};
+	unsigned int i;
+
+	switch (opcode) {
+	case MLX5_CMD_OP_2ERR_QP:
+		*next = MLX5_QP_STATE_ERR;
+		return MLX5_CMD_STAT_OK;
+	case MLX5_CMD_OP_2RST_QP:
+		*next = MLX5_QP_STATE_RST;
+		return MLX5_CMD_STAT_OK;
+	}
+	for (i = 0; i < ARRAY_SIZE(transitions); i++) {
+		if (transitions[i].opcode != opcode)
+			continue;
+		if (transitions[i].from != qp->state)
+			return MLX5_CMD_STAT_BAD_QP_STATE_ERR;
+		*next = transitions[i].to;
+		return MLX5_CMD_STAT_OK;
+	}
+	return MLX5_CMD_STAT_BAD_OP_ERR;
+}
+
+/**
+ * vhca_cmd_modify_qp - RST2INIT_QP and the other transitions, from
+ *	mlx5_core_qp_modify()
+ * @v: the device
+ * @cmd: the command, rst2init_qp_in and its like
+ *
+ * All of them with a context have it at the same place.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u32 qpn = vhca_cmd_number(cmd);
+	struct vhca_object *object;
+	struct vhca_qp *qp;
+	u8 status, next;
+
+	cmd->object = qpn;
+	object = vhca_ledger_find(v, VHCA_QP, qpn);
+	if (!object)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	qp = to_vhca_qp(object);
+	status = vhca_qp_next_state(qp, cmd->opcode, &next);
+	if (status)
+		return status;
+	switch (next) {
+	case MLX5_QP_STATE_ERR:
+		/* The firmware thread flushes what is posted. */
+		break;
+	case MLX5_QP_STATE_RST:
+		qp->sq_ci = 0;
+		qp->rq_ci = 0;
+		break;
+	default:
+		vhca_qp_merge(qp, cmd->opcode,
+			      MLX5_ADDR_OF(rst2init_qp_in, cmd->in, qpc));
+		break;
+	}
+	qp->state = next;
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cmd_query_qp - QUERY_QP: read the context, for mlx5_core_qp_query()
+ * @v: the device
+ * @cmd: the command, query_qp_in
+ *
+ * The context is what the driver has set, with the current state; counters
+ * and sequence numbers are not kept.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u32 qpn = vhca_cmd_number(cmd);
+	struct vhca_object *object;
+	struct vhca_qp *qp;
+	void *qpc;
+
+	cmd->object = qpn;
+	object = vhca_ledger_find(v, VHCA_QP, qpn);
+	if (!object)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	qp = to_vhca_qp(object);
+	if (cmd->out_len < MLX5_BYTE_OFF(query_qp_out, qpc) +
+			   sizeof(qp->context))
+		return MLX5_CMD_STAT_BAD_OUTP_LEN_ERR;
+	qpc = MLX5_ADDR_OF(query_qp_out, cmd->out, qpc);
+	memcpy(qpc, qp->context, sizeof(qp->context));
+	MLX5_SET(qpc, qpc, state, qp->state);
+	return MLX5_CMD_STAT_OK;
+}

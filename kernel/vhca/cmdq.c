@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command queue: doorbell, entries, mailboxes.
+ *
+ * The doorbell is memory, and each ring overwrites the one before.  An entry
+ * must not be executed before it was rung: mlx5_core sets the ownership bit
+ * first and only then accounts for the command (cmd_work_handler()), or even
+ * decides not to send it.  So the queue has just two entries: a regular one,
+ * which is rung again only after it has completed, and the one for page
+ * commands.  If the ring of one hid the other's, the owned entry is taken
+ * after a grace period.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mlx5/driver.h>
+
+#include "vhca.h"
+
+#define VHCA_CMDQ_LOG_ENTRIES	1
+#define VHCA_CMDQ_LOG_STRIDE	6	/* one struct mlx5_cmd_layout */
+#define VHCA_CMDQ_SIZES		(VHCA_CMDQ_LOG_ENTRIES << 4 | \
+				 VHCA_CMDQ_LOG_STRIDE)
+#define VHCA_CMDQ_GRACE		(HZ / 10)
+
+/* Delivery status: what mlx5_core calls MLX5_CMD_DELIVERY_STAT_*. */
+enum vhca_delivery {
+	VHCA_DELIVERY_OK		= 0x0,
+	VHCA_DELIVERY_TOKEN		= 0x2,
+	VHCA_DELIVERY_BLOCK_NUMBER	= 0x3,
+	VHCA_DELIVERY_OUT_POINTER	= 0x4,
+	VHCA_DELIVERY_IN_POINTER	= 0x5,
+	VHCA_DELIVERY_IN_LENGTH		= 0x7,
+	VHCA_DELIVERY_OUT_LENGTH	= 0x8,
+	VHCA_DELIVERY_DESCRIPTOR	= 0x10,
+};
+
+static u32 vhca_iseg_read(struct vhca *v, size_t offset)
+{
+	return ioread32be(v->init_segment + offset);
+}
+
+static void vhca_iseg_write(struct vhca *v, size_t offset, u32 value)
+{
+	iowrite32be(value, v->init_segment + offset);
+}
+
+#define VHCA_CMDQ_LOW	offsetof(struct mlx5_init_seg, cmdq_addr_l_sz)
+#define VHCA_CMDQ_HIGH	offsetof(struct mlx5_init_seg, cmdq_addr_h)
+#define VHCA_DOORBELL	offsetof(struct mlx5_init_seg, cmd_dbell)
+
+/**
+ * vhca_cmdq_reset - forget the command queue
+ * @v: the device
+ *
+ * The driver frees the queue after DISABLE_HCA.
+ *
+ * Context: vhca.lock held, or before the firmware thread runs
+ */
+void vhca_cmdq_reset(struct vhca *v)
+{
+	v->cmdq_dma = 0;
+	v->cmdq_hidden = 0;
+	vhca_iseg_write(v, VHCA_CMDQ_HIGH, 0);
+	vhca_iseg_write(v, VHCA_CMDQ_LOW, VHCA_CMDQ_SIZES);
+	vhca_iseg_write(v, VHCA_DOORBELL, 0);
+}
+
+/*
+ * One register is read for the queue's sizes and written with its address
+ * (mlx5_cmd_enable()).  In memory the address overwrites the sizes: take it
+ * and put the sizes back, or the next probe would not find them.
+ */
+static void vhca_cmdq_latch(struct vhca *v)
+{
+	u32 low = vhca_iseg_read(v, VHCA_CMDQ_LOW);
+
+	if ((low & 0xff) == VHCA_CMDQ_SIZES)
+		return;
+	v->cmdq_dma = (u64)vhca_iseg_read(v, VHCA_CMDQ_HIGH) << 32 |
+		      (low & ~0xfff);
+	vhca_iseg_write(v, VHCA_CMDQ_LOW, (low & ~0xff) | VHCA_CMDQ_SIZES);
+}
+
+/*
+ * Mailboxes are a chain of blocks.  The length bounds the walk, so a loop in
+ * the chain does no harm; token and block number catch a wrong chain.
+ */
+static enum vhca_delivery vhca_gather(struct vhca *v, void *to, u32 len,
+				      const struct mlx5_cmd_layout *layout)
+{
+	u64 next = be64_to_cpu(layout->in_ptr);
+	u32 n = min_t(u32, len, sizeof(layout->in));
+	u32 number;
+
+	memcpy(to, layout->in, n);
+	for (number = 0; len -= n; number++) {
+		const struct mlx5_cmd_prot_block *block;
+
+		to += n;
+		block = vhca_dma_pointer(v, next, sizeof(*block));
+		if (!block)
+			return VHCA_DELIVERY_IN_POINTER;
+		if (block->token != layout->token)
+			return VHCA_DELIVERY_TOKEN;
+		if (be32_to_cpu(block->block_num) != number)
+			return VHCA_DELIVERY_BLOCK_NUMBER;
+		n = min_t(u32, len, MLX5_CMD_DATA_BLOCK_SIZE);
+		memcpy(to, block->data, n);
+		next = be64_to_cpu(block->next);
+	}
+	return VHCA_DELIVERY_OK;
+}
+
+static enum vhca_delivery vhca_scatter(struct vhca *v, const void *from,
+				       u32 len, struct mlx5_cmd_layout *layout)
+{
+	u64 next = be64_to_cpu(layout->out_ptr);
+	u32 n = min_t(u32, len, sizeof(layout->out));
+
+	memcpy(layout->out, from, n);
+	while (len -= n) {
+		struct mlx5_cmd_prot_block *block;
+
+		from += n;
+		block = vhca_dma_pointer(v, next, sizeof(*block));
+		if (!block)
+			return VHCA_DELIVERY_OUT_POINTER;
+		n = min_t(u32, len, MLX5_CMD_DATA_BLOCK_SIZE);
+		memcpy(block->data, from, n);
+		block->token = layout->token;
+		next = be64_to_cpu(block->next);
+	}
+	return VHCA_DELIVERY_OK;
+}
+
+static enum vhca_delivery vhca_cmdq_execute(struct vhca *v,
+					    struct mlx5_cmd_layout *layout)
+{
+	struct vhca_cmd cmd = {
+		.in	 = v->in,
+		.in_len	 = be32_to_cpu(layout->inlen),
+		.out	 = v->out,
+		.out_len = be32_to_cpu(layout->outlen),
+	};
+	enum vhca_delivery delivery;
+
+	if (layout->type != MLX5_PCI_CMD_XPORT)
+		return VHCA_DELIVERY_DESCRIPTOR;
+	if (cmd.in_len < sizeof(layout->in) || cmd.in_len > VHCA_MAX_MESSAGE)
+		return VHCA_DELIVERY_IN_LENGTH;
+	if (cmd.out_len < sizeof(layout->out) / 2 ||
+	    cmd.out_len > VHCA_MAX_MESSAGE)
+		return VHCA_DELIVERY_OUT_LENGTH;
+	delivery = vhca_gather(v, cmd.in, cmd.in_len, layout);
+	if (delivery)
+		return delivery;
+	memset(cmd.out, 0, cmd.out_len);
+	vhca_command_execute(v, &cmd);
+	return vhca_scatter(v, cmd.out, cmd.out_len, layout);
+}
+
+/* Should this entry, which the device owns, be executed now? */
+static bool vhca_cmdq_due(struct vhca *v, unsigned int i, u32 rung)
+{
+	if (rung & BIT(i))
+		return true;
+	if (!(v->cmdq_hidden & BIT(i))) {
+		/* Only the ring of another entry can have hidden its own. */
+		if (rung) {
+			v->cmdq_hidden |= BIT(i);
+			v->cmdq_hidden_since = jiffies;
+		}
+		return false;
+	}
+	return time_after(jiffies, v->cmdq_hidden_since + VHCA_CMDQ_GRACE);
+}
+
+/**
+ * vhca_cmdq_poll - execute the commands that were rung
+ * @v: the device
+ *
+ * Models what the device does on a write to mlx5_init_seg.cmd_dbell.
+ *
+ * Context: firmware thread, vhca.lock held, bus mastering allowed
+ * Return: true if the doorbell had been rung
+ */
+bool vhca_cmdq_poll(struct vhca *v)
+{
+	struct mlx5_cmd_layout *queue;
+	unsigned int i;
+	u32 rung;
+
+	vhca_cmdq_latch(v);
+	rung = vhca_iseg_read(v, VHCA_DOORBELL);
+	if (!rung && !v->cmdq_hidden)
+		return false;
+	if (rung) {
+		vhca_iseg_write(v, VHCA_DOORBELL, 0);
+		/* A ring from here on is seen by the next poll. */
+		mb();
+	}
+	if (!v->cmdq_dma) {
+		v->cmdq_hidden = 0;
+		return false;
+	}
+	queue = vhca_dma_pointer(v, v->cmdq_dma, sizeof(*queue) <<
+				 VHCA_CMDQ_LOG_ENTRIES);
+	if (!queue)
+		return false;
+
+	for (i = 0; i < BIT(VHCA_CMDQ_LOG_ENTRIES); i++) {
+		struct mlx5_cmd_layout *layout = &queue[i];
+		enum vhca_delivery delivery;
+		u64 seq = v->recorder.seq + 1;
+
+		if (!(READ_ONCE(layout->status_own) & CMD_OWNER_HW)) {
+			v->cmdq_hidden &= ~BIT(i);
+			continue;
+		}
+		/* The entry is complete when its ownership bit is set. */
+		smp_rmb();
+		if (!vhca_cmdq_due(v, i, rung))
+			continue;
+		v->cmdq_hidden &= ~BIT(i);
+		delivery = vhca_cmdq_execute(v, layout);
+		/* The answer is complete before the bit is cleared. */
+		smp_wmb();
+		WRITE_ONCE(layout->status_own, delivery << 1);
+		vhca_eq_post_command(v, i, seq);
+		if (!v->cmdq_dma)	/* DISABLE_HCA */
+			break;
+	}
+	return rung;
+}

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /sys/kernel/debug/mlx5_vhca/<PCI address>/, described in
+ * Documentation/vhca.rst.
+ *
+ * Opening a text file takes a snapshot under vhca.lock, reading it prints the
+ * snapshot.  An open file pins the module.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "vhca.h"
+
+#define VHCA_FORMAT_VERSION	1
+
+static struct dentry *vhca_debugfs_root;
+
+/**
+ * struct vhca_snapshot - what the reader of a text file sees
+ * @v: the device, only for what never changes: its parameters and name
+ * @seq: number of the last command when it was taken
+ * @total: how many there were, where more than @nr were not kept
+ * @nr: entries in @entries
+ * @hca_enabled: see struct vhca
+ * @pages: firmware pages held
+ * @stats: see struct vhca
+ * @size: bytes of an entry
+ * @entries: the records
+ */
+struct vhca_snapshot {
+	struct vhca		*v;
+	u64			seq;
+	unsigned int		total;
+	unsigned int		nr;
+	bool			hca_enabled;
+	unsigned int		pages;
+	struct vhca_stats	stats;
+	size_t			size;
+	void			*entries;
+};
+
+/**
+ * struct vhca_text - a text file
+ * @name: of the file
+ * @size: bytes of an entry of its snapshot
+ * @count: how many entries there are now; vhca.lock held
+ * @fill: copy them; vhca.lock held
+ * @show: print them
+ */
+struct vhca_text {
+	const char	*name;
+	size_t		size;
+	unsigned int	(*count)(struct vhca *v);
+	void		(*fill)(struct vhca *v, struct vhca_snapshot *s);
+	int		(*show)(struct seq_file *m, void *unused);
+};
+
+/*
+ * Memory is allocated without the lock: the firmware thread waits for it, and
+ * reclaim may wait for the firmware thread.  So guess, and try again if there
+ * are more entries by then.
+ */
+static struct vhca_snapshot *vhca_snapshot_take(struct vhca *v,
+						const struct vhca_text *text)
+{
+	struct vhca_snapshot *s;
+	unsigned int room = 64;
+	unsigned int nr;
+
+	s = kzalloc_obj(*s);
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	s->v = v;
+	s->size = text->size;
+	for (;;) {
+		s->entries = kvcalloc(room, text->size, GFP_KERNEL);
+		if (!s->entries) {
+			kfree(s);
+			return ERR_PTR(-ENOMEM);
+		}
+		mutex_lock(&v->lock);
+		nr = text->count(v);
+		if (nr <= room)
+			break;
+		mutex_unlock(&v->lock);
+		kvfree(s->entries);
+		room = nr + nr / 4;
+	}
+	s->seq = v->recorder.seq;
+	s->total = nr;
+	s->nr = nr;
+	s->hca_enabled = v->hca_enabled;
+	s->pages = v->nr_fw_pages;
+	s->stats = v->stats;
+	text->fill(v, s);
+	mutex_unlock(&v->lock);
+	return s;
+}
+
+static void vhca_snapshot_free(struct vhca_snapshot *s)
+{
+	kvfree(s->entries);
+	kfree(s);
+}
+
+static void vhca_show_header(struct seq_file *m, const char *what)
+{
+	struct vhca_snapshot *s = m->private;
+
+	seq_printf(m, "%s v=%d device=%s", what, VHCA_FORMAT_VERSION,
+		   s->v->name);
+}
+
+/* info */
+
+static unsigned int vhca_info_count(struct vhca *v)
+{
+	return 0;
+}
+
+static void vhca_info_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+}
+
+static int vhca_info_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_config *p = &s->v->params;
+
+	vhca_show_header(m, "info");
+	seq_printf(m, "\nbar start=0x%llx size=%llu\n", (u64)p->bar_phys,
+		   p->bar_size);
+	seq_printf(m, "var offset=0x%x count=%lu stride=%lu\n", VHCA_VAR_BASE,
+		   BIT(p->log_var_count), BIT(p->log_var_stride));
+	seq_printf(m, "tlp_var offset=0x%x count=%u stride=%lu\n",
+		   VHCA_TLP_VAR_BASE, VHCA_TLP_VAR_COUNT, VHCA_PAGE_SIZE);
+	seq_printf(m, "memic offset=0x%x size=%u page_size=%lu max_alloc=%u operations=0x%lx\n",
+		   VHCA_MEMIC_BASE, p->memic_size, VHCA_PAGE_SIZE,
+		   vhca_memic_max_alloc(s->v), VHCA_MEMIC_OPERATIONS);
+	seq_printf(m, "state hca=%s\n", s->hca_enabled ? "enabled" :
+							"disabled");
+	seq_printf(m, "stats commands=%llu events=%llu completions=%llu interrupts=%llu work_requests=%llu\n",
+		   s->seq, s->stats.events, s->stats.completions,
+		   s->stats.interrupts, s->stats.work_requests);
+	seq_puts(m, "end sections=6\n");
+	return 0;
+}
+
+/* ledger */
+
+static unsigned int vhca_ledger_count(struct vhca *v)
+{
+	return v->ledger.count;
+}
+
+static void vhca_ledger_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+	struct vhca_object_record *record = s->entries;
+	struct vhca_object *object;
+
+	list_for_each_entry(object, &v->ledger.births, node)
+		vhca_object_describe(object, record++);
+}
+
+static void vhca_object_show(struct seq_file *m,
+			     const struct vhca_object_record *r)
+{
+	unsigned int i;
+
+	seq_printf(m, "object kind=%s id=0x%llx uid=0x%x", r->kind, r->id,
+		   r->uid);
+	for (i = 0; i < r->nr_details; i++) {
+		const struct vhca_detail *d = &r->details[i];
+
+		if (d->text)
+			seq_printf(m, " %s=%s", d->key, d->text);
+		else if (d->hex)
+			seq_printf(m, " %s=0x%llx", d->key, d->value);
+		else
+			seq_printf(m, " %s=%llu", d->key, d->value);
+	}
+	seq_printf(m, " born_seq=%llu born_ns=%llu\n", r->born_seq,
+		   r->born_ns);
+}
+
+static int vhca_ledger_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_object_record *records = s->entries;
+	unsigned int i;
+
+	vhca_show_header(m, "ledger");
+	seq_printf(m, " seq=%llu\n", s->seq);
+	for (i = 0; i < s->nr; i++)
+		vhca_object_show(m, &records[i]);
+	seq_printf(m, "pages held=%u\n", s->pages);
+	seq_printf(m, "end objects=%u\n", s->nr);
+	return 0;
+}
+
+/* commands */
+
+static unsigned int vhca_commands_count(struct vhca *v)
+{
+	return v->recorder.nr_opcodes;
+}
+
+static void vhca_commands_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+	struct vhca_opcode_stats *to = s->entries;
+	struct vhca_opcode_stats *stats;
+	unsigned long opcode;
+	unsigned int i = 0;
+
+	xa_for_each(&v->recorder.by_opcode, opcode, stats)
+		to[i++] = *stats;
+}
+
+static const char *vhca_command_name(const struct vhca_command *row)
+{
+	return row ? row->name : "-";
+}
+
+static int vhca_commands_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_opcode_stats *stats = s->entries;
+	unsigned int i;
+
+	vhca_show_header(m, "commands");
+	seq_printf(m, " seq=%llu\n", s->seq);
+	for (i = 0; i < s->nr; i++) {
+		const struct vhca_command *row =
+			vhca_command_find(stats[i].opcode);
+
+		seq_printf(m, "command opcode=0x%x name=%s known=%d count=%llu errors=%llu total_ns=%llu max_ns=%llu\n",
+			   stats[i].opcode, vhca_command_name(row), !!row,
+			   stats[i].count, stats[i].errors, stats[i].total_ns,
+			   stats[i].max_ns);
+	}
+	seq_printf(m, "end opcodes=%u\n", s->nr);
+	return 0;
+}
+
+/* history */
+
+static unsigned int vhca_history_count(struct vhca *v)
+{
+	return min_t(u64, v->recorder.seq, VHCA_HISTORY);
+}
+
+static void vhca_history_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+	struct vhca_history_entry *to = s->entries;
+	u64 first = s->seq - s->nr + 1;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		to[i] = v->recorder.history[(first + i) % VHCA_HISTORY];
+}
+
+static int vhca_history_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_history_entry *e = s->entries;
+	unsigned int i;
+
+	vhca_show_header(m, "history");
+	seq_printf(m, " first=%llu last=%llu\n", s->seq - s->nr + 1, s->seq);
+	for (i = 0; i < s->nr; i++, e++)
+		seq_printf(m, "entry seq=%llu ns=%llu opcode=0x%x name=%s op_mod=0x%x uid=0x%x object=0x%llx status=0x%x syndrome=0x%x\n",
+			   e->seq, e->ns, e->opcode,
+			   vhca_command_name(vhca_command_find(e->opcode)),
+			   e->op_mod, e->uid, e->object, e->status,
+			   e->syndrome);
+	seq_printf(m, "end entries=%u\n", s->nr);
+	return 0;
+}
+
+/* violations */
+
+static unsigned int vhca_violations_count(struct vhca *v)
+{
+	return min(v->recorder.nr_violations, VHCA_MAX_VIOLATIONS);
+}
+
+static void vhca_violations_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+	memcpy(s->entries, v->recorder.violations, s->nr * s->size);
+	s->total = v->recorder.nr_violations;
+}
+
+static int vhca_violations_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_violation *e = s->entries;
+	unsigned int i;
+
+	vhca_show_header(m, "violations");
+	seq_printf(m, " total=%u\n", s->total);
+	for (i = 0; i < s->nr; i++, e++) {
+		seq_printf(m, "violation seq=%llu ns=%llu what=%s object=0x%llx detail=0x%llx",
+			   e->seq, e->ns, e->what, e->object, e->detail);
+		if (e->kind)
+			seq_printf(m, " kind=%s", e->kind);
+		seq_putc(m, '\n');
+	}
+	seq_printf(m, "end violations=%u\n", s->nr);
+	return 0;
+}
+
+static const struct vhca_text vhca_texts[] = {
+	{
+		.name	= "info",
+		.size	= 1,
+		.count	= vhca_info_count,
+		.fill	= vhca_info_fill,
+		.show	= vhca_info_show,
+	}, {
+		.name	= "ledger",
+		.size	= sizeof(struct vhca_object_record),
+		.count	= vhca_ledger_count,
+		.fill	= vhca_ledger_fill,
+		.show	= vhca_ledger_show,
+	}, {
+		.name	= "commands",
+		.size	= sizeof(struct vhca_opcode_stats),
+		.count	= vhca_commands_count,
+		.fill	= vhca_commands_fill,
+		.show	= vhca_commands_show,
+	}, {
+		.name	= "history",
+		.size	= sizeof(struct vhca_history_entry),
+		.count	= vhca_history_count,
+		.fill	= vhca_history_fill,
+		.show	= vhca_history_show,
+	}, {
+		.name	= "violations",
+		.size	= sizeof(struct vhca_violation),
+		.count	= vhca_violations_count,
+		.fill	= vhca_violations_fill,
+		.show	= vhca_violations_show,
+	},
+};
+
+static int vhca_text_open(struct inode *inode, struct file *file)
+{
+	const struct vhca_text *text = debugfs_get_aux(file);
+	struct vhca_snapshot *s;
+	int err;
+
+	s = vhca_snapshot_take(inode->i_private, text);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	err = single_open(file, text->show, s);
+	if (err)
+		vhca_snapshot_free(s);
+	return err;
+}
+
+static int vhca_text_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+
+	vhca_snapshot_free(m->private);
+	return single_release(inode, file);
+}
+
+static const struct file_operations vhca_text_fops = {
+	.owner		= THIS_MODULE,
+	.open		= vhca_text_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= vhca_text_release,
+};
+
+/**
+ * struct vhca_memory - a file with a part of BAR0
+ * @name: of the file
+ * @map: where it is mapped and how many bytes it has
+ */
+struct vhca_memory {
+	const char		*name;
+	const void __iomem	*(*map)(struct vhca *v, u64 *size);
+};
+
+static const void __iomem *vhca_memic_map(struct vhca *v, u64 *size)
+{
+	*size = v->params.memic_size;
+	return v->memic;
+}
+
+static const void __iomem *vhca_var_map(struct vhca *v, u64 *size)
+{
+	*size = vhca_var_size(v);
+	return v->var;
+}
+
+static const void __iomem *vhca_tlp_var_map(struct vhca *v, u64 *size)
+{
+	*size = VHCA_TLP_VAR_COUNT << VHCA_PAGE_SHIFT;
+	return v->tlp_var;
+}
+
+static const struct vhca_memory vhca_memories[] = {
+	{ "memic",	vhca_memic_map },
+	{ "var",	vhca_var_map },
+	{ "tlp_var",	vhca_tlp_var_map },
+};
+
+/*
+ * The memory itself, as the device sees it.  It is read without the lock, as
+ * the driver's users write it without one.
+ */
+static ssize_t vhca_memory_read(struct file *file, char __user *to, size_t len,
+				loff_t *pos)
+{
+	const struct vhca_memory *memory = debugfs_get_aux(file);
+	const void __iomem *from;
+	void *copy;
+	u64 size;
+	ssize_t n;
+
+	from = memory->map(file->private_data, &size);
+	if (*pos < 0)
+		return -EINVAL;
+	if (*pos >= size || !len)
+		return 0;
+	n = min3((u64)len, size - *pos, (u64)PAGE_SIZE);
+	copy = kmalloc(n, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	memcpy_fromio(copy, from + *pos, n);
+	if (copy_to_user(to, copy, n))
+		n = -EFAULT;
+	else
+		*pos += n;
+	kfree(copy);
+	return n;
+}
+
+static const struct file_operations vhca_memory_fops = {
+	.owner	= THIS_MODULE,
+	.open	= simple_open,
+	.read	= vhca_memory_read,
+	.llseek	= default_llseek,
+};
+
+/**
+ * vhca_debugfs_add - make the files of a device
+ * @v: the device
+ */
+void vhca_debugfs_add(struct vhca *v)
+{
+	unsigned int i;
+
+	v->debugfs = debugfs_create_dir(v->name, vhca_debugfs_root);
+	for (i = 0; i < ARRAY_SIZE(vhca_texts); i++)
+		debugfs_create_file_aux(vhca_texts[i].name, 0400, v->debugfs,
+					v, &vhca_texts[i], &vhca_text_fops);
+	for (i = 0; i < ARRAY_SIZE(vhca_memories); i++)
+		debugfs_create_file_aux(vhca_memories[i].name, 0400,
+					v->debugfs, v, &vhca_memories[i],
+					&vhca_memory_fops);
+}
+
+/**
+ * vhca_debugfs_remove - remove the files of a device
+ * @v: the device
+ *
+ * Context: waits for readers
+ */
+void vhca_debugfs_remove(struct vhca *v)
+{
+	debugfs_remove_recursive(v->debugfs);
+}
+
+/**
+ * vhca_debugfs_init - make the directory of all devices
+ */
+void vhca_debugfs_init(void)
+{
+	vhca_debugfs_root = debugfs_create_dir(KBUILD_MODNAME, NULL);
+}
+
+/**
+ * vhca_debugfs_exit - remove it
+ */
+void vhca_debugfs_exit(void)
+{
+	debugfs_remove(vhca_debugfs_root);
+}

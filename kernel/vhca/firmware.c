@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The firmware: a thread that watches doorbells, because doorbells are memory
+ * and nothing tells the device when one is written.
+ *
+ * The thread must not wait for memory: reclaim can call the MMU notifiers of
+ * registered memory, mlx5_ib waits in them for a work request on its UMR queue
+ * pair, and the one who would execute that request is this thread.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/math64.h>
+#include <linux/mlx5/driver.h>
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+#include "vhca.h"
+
+#define VHCA_FW_MAJOR		28
+#define VHCA_FW_MINOR		39
+#define VHCA_FW_SUBMINOR	1
+#define VHCA_CMDIF_REV		5	/* the only one that mlx5_core takes */
+
+/* mlx5_core misses the counter only after some seconds. */
+#define VHCA_HEALTH_INTERVAL	(HZ / 10)
+
+/*
+ * How long to sleep after so much time without work.  A probe or a test is a
+ * series of commands, each sent when the one before has completed, so the
+ * first step makes those quick; the last bounds the first command's latency.
+ */
+static const struct {
+	unsigned int	idle_ms;
+	unsigned int	min_us;
+	unsigned int	max_us;
+} vhca_naps[] = {
+	{ 50,		20,	60 },
+	{ 1000,		500,	1500 },
+	{ UINT_MAX,	2000,	4000 },
+};
+
+static void __iomem *vhca_iseg(struct vhca *v, size_t offset)
+{
+	return v->init_segment + offset;
+}
+
+/* struct mlx5_init_seg as mlx5_core expects it after a reset. */
+static void vhca_init_segment_fill(struct vhca *v)
+{
+	iowrite32be(VHCA_FW_MINOR << 16 | VHCA_FW_MAJOR,
+		    vhca_iseg(v, offsetof(struct mlx5_init_seg, fw_rev)));
+	iowrite32be(VHCA_CMDIF_REV << 16 | VHCA_FW_SUBMINOR,
+		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
+					  cmdif_rev_fw_sub)));
+	/* All ones would mean that the device has left the bus. */
+	iowrite32be(VHCA_FW_MAJOR << 24 | VHCA_FW_MINOR << 16 |
+		    VHCA_FW_SUBMINOR,
+		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
+					  health.fw_ver)));
+	vhca_cmdq_reset(v);
+}
+
+/*
+ * Clock and heartbeat.  The clock runs at device_frequency_khz; the driver
+ * also reads it without a command, so it is as fresh as the last nap is short.
+ */
+static void vhca_tick(struct vhca *v)
+{
+	u64 cycles = mul_u64_u32_div(ktime_get_ns(), VHCA_FREQUENCY_KHZ,
+				     USEC_PER_SEC);
+
+	iowrite32be(upper_32_bits(cycles),
+		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
+					  internal_timer_h)));
+	iowrite32be(lower_32_bits(cycles),
+		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
+					  internal_timer_l)));
+	if (time_before(jiffies, v->last_tick + VHCA_HEALTH_INTERVAL))
+		return;
+	v->last_tick = jiffies;
+	v->health = (v->health + 1) & 0xffffff;
+	iowrite32be(v->health, vhca_iseg(v, offsetof(struct mlx5_init_seg,
+						     health_counter)));
+}
+
+/*
+ * A function without bus mastering does no DMA.  mlx5_core takes it away at
+ * the end of remove, by when everything has been given back; if it has not
+ * (the driver was in its error state, where it sends no commands), its memory
+ * is about to be freed and must be forgotten at once.
+ */
+static void vhca_forget_driver(struct vhca *v)
+{
+	if (!v->ledger.count && !v->cmdq_dma && !v->nr_fw_pages)
+		return;
+	vhca_ledger_reset(v, "the driver left");
+	vhca_pages_reset(v, "the driver left");
+	vhca_cmdq_reset(v);
+	v->hca_enabled = false;
+}
+
+static bool vhca_firmware_poll(struct vhca *v)
+{
+	bool busy = false;
+
+	mutex_lock(&v->lock);
+	if (READ_ONCE(v->bus_master)) {
+		busy = vhca_cmdq_poll(v);
+		busy |= vhca_workqueue_poll(v);
+	} else {
+		vhca_forget_driver(v);
+	}
+	mutex_unlock(&v->lock);
+	return busy;
+}
+
+static void vhca_nap(unsigned long last_busy)
+{
+	unsigned int idle = jiffies_to_msecs(jiffies - last_busy);
+	unsigned int i = 0;
+
+	while (idle >= vhca_naps[i].idle_ms && i < ARRAY_SIZE(vhca_naps) - 1)
+		i++;
+	usleep_range(vhca_naps[i].min_us, vhca_naps[i].max_us);
+}
+
+static int vhca_firmware_thread(void *data)
+{
+	unsigned int flags = memalloc_noreclaim_save();
+	unsigned long last_busy = jiffies;
+	struct vhca *v = data;
+
+	while (!kthread_should_stop()) {
+		bool busy = vhca_firmware_poll(v);
+
+		vhca_tick(v);
+		if (busy) {
+			last_busy = jiffies;
+			cond_resched();
+		} else {
+			vhca_nap(last_busy);
+		}
+	}
+	memalloc_noreclaim_restore(flags);
+	return 0;
+}
+
+/**
+ * vhca_firmware_start - make the device's state and start the thread
+ * @v: the device, whose window is mapped
+ *
+ * Return: 0 or a negative errno, after a line in the log
+ */
+int vhca_firmware_start(struct vhca *v)
+{
+	int err = -ENOMEM;
+
+	vhca_ledger_init(v);
+	v->in = vzalloc(VHCA_MAX_MESSAGE);
+	v->out = vzalloc(VHCA_MAX_MESSAGE);
+	if (!v->in || !v->out)
+		goto err_messages;
+	err = vhca_recorder_init(v);
+	if (err)
+		goto err_messages;
+	err = vhca_caps_init(v);
+	if (err)
+		goto err_recorder;
+	vhca_init_segment_fill(v);
+	v->last_tick = jiffies;
+	v->thread = kthread_run(vhca_firmware_thread, v, "mlx5_vhca/%u",
+				v->params.domain);
+	if (IS_ERR(v->thread)) {
+		err = PTR_ERR(v->thread);
+		goto err_caps;
+	}
+	return 0;
+
+err_caps:
+	vhca_caps_exit(v);
+err_recorder:
+	vhca_recorder_exit(v);
+err_messages:
+	vfree(v->out);
+	vfree(v->in);
+	vhca_err(v, "cannot start the firmware: %d\n", err);
+	return err;
+}
+
+/**
+ * vhca_firmware_stop - stop the thread and free the device's state
+ * @v: the device, whose function is gone
+ *
+ * Context: process context
+ */
+void vhca_firmware_stop(struct vhca *v)
+{
+	kthread_stop(v->thread);
+	mutex_lock(&v->lock);
+	vhca_ledger_reset(v, "the device was removed");
+	vhca_pages_reset(v, "the device was removed");
+	mutex_unlock(&v->lock);
+	vhca_ledger_exit(v);
+	vhca_caps_exit(v);
+	vhca_recorder_exit(v);
+	vfree(v->out);
+	vfree(v->in);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MSI-X: the parent interrupt domain, and raising an interrupt.
+ *
+ * The domain that x86 would use by default acknowledges the local APIC and
+ * insists on being called from a vector, so the function has one of its own.
+ * mlx5_core's event queue handlers take spinlocks as in hard interrupt
+ * context; an irq_work of the hard kind gives them that.  The mask bits of the
+ * MSI-X table are memory and are not looked at: a masked interrupt is lazily
+ * disabled and is kept pending by the edge flow handler.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+#include <linux/msi.h>
+#include <asm/irqdomain.h>
+#include <asm/msi.h>
+
+#include "compat.h"
+#include "vhca.h"
+
+static void vhca_vector_deliver(struct irq_work *work)
+{
+	struct vhca_vector *vector = container_of(work, struct vhca_vector,
+						  work);
+	unsigned int virq = READ_ONCE(vector->virq);
+
+	if (virq)
+		generic_handle_irq(virq);
+}
+
+/**
+ * vhca_msi_raise - raise an MSI-X vector
+ * @v: the device
+ * @vector: its number; one that the driver did not set up is ignored
+ *
+ * Context: any; vhca.lock held for the statistics
+ */
+void vhca_msi_raise(struct vhca *v, unsigned int vector)
+{
+	if (vector >= v->params.vectors || !READ_ONCE(v->vectors[vector].virq))
+		return;
+	v->stats.interrupts++;
+	irq_work_queue(&v->vectors[vector].work);
+}
+
+/* The message is never sent: the firmware thread knows the vector's number. */
+static void vhca_msi_compose(struct irq_data *data, struct msi_msg *msg)
+{
+	*msg = (struct msi_msg) {
+		.address_hi = X86_MSI_BASE_ADDRESS_HIGH,
+		.arch_addr_lo.base_address = X86_MSI_BASE_ADDRESS_LOW,
+		.data = data->hwirq,
+	};
+}
+
+/* The edge flow handler wants one; there is nothing to acknowledge. */
+static void vhca_msi_ack(struct irq_data *data)
+{
+}
+
+static struct irq_chip vhca_msi_chip = {
+	.name			= "mlx5_vhca",
+	.irq_compose_msi_msg	= vhca_msi_compose,
+	.irq_ack		= vhca_msi_ack,
+};
+
+static int vhca_msi_alloc(struct irq_domain *domain, unsigned int virq,
+			  unsigned int nr, void *arg)
+{
+	const struct msi_desc *desc = ((msi_alloc_info_t *)arg)->desc;
+	struct vhca *v = domain->host_data;
+	unsigned int i;
+
+	if (desc->msi_index + nr > v->params.vectors)
+		return -ENOSPC;
+	/*
+	 * Edge: an interrupt that is raised while its handler runs makes the
+	 * handler run again; the simple flow would lose it.
+	 */
+	for (i = 0; i < nr; i++) {
+		irq_domain_set_info(domain, virq + i, desc->msi_index + i,
+				    &vhca_msi_chip, v, handle_edge_irq, NULL,
+				    "edge");
+		WRITE_ONCE(v->vectors[desc->msi_index + i].virq, virq + i);
+	}
+	return 0;
+}
+
+static void vhca_msi_free(struct irq_domain *domain, unsigned int virq,
+			  unsigned int nr)
+{
+	struct vhca *v = domain->host_data;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct irq_data *data = irq_domain_get_irq_data(domain,
+								virq + i);
+		struct vhca_vector *vector = &v->vectors[data->hwirq];
+
+		WRITE_ONCE(vector->virq, 0);
+		irq_work_sync(&vector->work);
+		irq_domain_reset_irq_data(data);
+	}
+}
+
+static const struct irq_domain_ops vhca_msi_domain_ops = {
+	.alloc	= vhca_msi_alloc,
+	.free	= vhca_msi_free,
+};
+
+static bool vhca_msi_init_dev(struct device *dev, struct irq_domain *domain,
+			      struct irq_domain *real_parent,
+			      struct msi_domain_info *info)
+{
+	if (!vhca_msi_lib_init(dev, domain, real_parent, info))
+		return false;
+	info->chip->irq_ack = irq_chip_ack_parent;
+	return true;
+}
+
+/*
+ * Without MSI_FLAG_PCI_MSIX_ALLOC_DYN mlx5_core allocates all its vectors at
+ * probe.  The bus token only has to be one that nothing else on this bus uses.
+ */
+static const struct msi_parent_ops vhca_msi_parent_ops = {
+	.supported_flags	= MSI_GENERIC_FLAGS_MASK | MSI_FLAG_PCI_MSIX,
+	.required_flags		= MSI_FLAG_USE_DEF_DOM_OPS |
+				  MSI_FLAG_NO_AFFINITY,
+	.bus_select_token	= DOMAIN_BUS_VMD_MSI,
+	.bus_select_mask	= MATCH_PCI_MSI,
+	.prefix			= "VHCA-",
+	.init_dev_msi_info	= vhca_msi_init_dev,
+};
+
+/**
+ * vhca_msi_init - make the parent interrupt domain
+ * @v: the device
+ *
+ * Return: 0 or a negative errno, after a line in the log
+ */
+int vhca_msi_init(struct vhca *v)
+{
+	struct irq_domain_info info = {
+		.size		= v->params.vectors,
+		.ops		= &vhca_msi_domain_ops,
+		.host_data	= v,
+	};
+	unsigned int i;
+
+	for (i = 0; i < VHCA_MAX_VECTORS; i++)
+		v->vectors[i].work = IRQ_WORK_INIT_HARD(vhca_vector_deliver);
+
+	info.fwnode = irq_domain_alloc_named_id_fwnode("mlx5_vhca",
+						       v->params.domain);
+	if (!info.fwnode) {
+		vhca_err(v, "no memory for the interrupt domain\n");
+		return -ENOMEM;
+	}
+	v->msi_domain = msi_create_parent_irq_domain(&info,
+						     &vhca_msi_parent_ops);
+	if (!v->msi_domain) {
+		irq_domain_free_fwnode(info.fwnode);
+		vhca_err(v, "cannot create the interrupt domain\n");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/**
+ * vhca_msi_exit - remove the parent interrupt domain
+ * @v: the device, whose function is gone
+ */
+void vhca_msi_exit(struct vhca *v)
+{
+	struct fwnode_handle *fwnode = v->msi_domain->fwnode;
+
+	irq_domain_remove(v->msi_domain);
+	irq_domain_free_fwnode(fwnode);
+}

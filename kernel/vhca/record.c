@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the device remembers of what its driver did, see record.h.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "vhca.h"
+
+/**
+ * vhca_recorder_init - make an empty record
+ * @v: the device
+ *
+ * Return: 0 or -ENOMEM
+ */
+int vhca_recorder_init(struct vhca *v)
+{
+	struct vhca_recorder *r = &v->recorder;
+
+	xa_init(&r->by_opcode);
+	r->history = kvcalloc(VHCA_HISTORY, sizeof(*r->history), GFP_KERNEL);
+	r->violations = kvcalloc(VHCA_MAX_VIOLATIONS, sizeof(*r->violations),
+				 GFP_KERNEL);
+	if (r->history && r->violations)
+		return 0;
+	vhca_recorder_exit(v);
+	return -ENOMEM;
+}
+
+/**
+ * vhca_recorder_exit - free the record
+ * @v: the device
+ */
+void vhca_recorder_exit(struct vhca *v)
+{
+	struct vhca_recorder *r = &v->recorder;
+	struct vhca_opcode_stats *stats;
+	unsigned long opcode;
+
+	xa_for_each(&r->by_opcode, opcode, stats)
+		kfree(stats);
+	xa_destroy(&r->by_opcode);
+	kvfree(r->violations);
+	kvfree(r->history);
+}
+
+static struct vhca_opcode_stats *vhca_stats_of(struct vhca_recorder *r,
+					       u16 opcode)
+{
+	struct vhca_opcode_stats *stats = xa_load(&r->by_opcode, opcode);
+
+	if (stats)
+		return stats;
+	stats = kzalloc_obj(*stats);
+	if (!stats)
+		return NULL;
+	stats->opcode = opcode;
+	if (xa_err(xa_store(&r->by_opcode, opcode, stats, GFP_KERNEL))) {
+		kfree(stats);
+		return NULL;
+	}
+	r->nr_opcodes++;
+	return stats;
+}
+
+/**
+ * vhca_record_command - remember a command
+ * @v: the device
+ * @cmd: the command, executed
+ * @ns: how long that took
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: true if the opcode is seen for the first time
+ */
+bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
+{
+	struct vhca_recorder *r = &v->recorder;
+	struct vhca_opcode_stats *stats;
+
+	r->history[cmd->seq % VHCA_HISTORY] = (struct vhca_history_entry) {
+		.seq		= cmd->seq,
+		.ns		= cmd->ns,
+		.object		= cmd->object,
+		.opcode		= cmd->opcode,
+		.op_mod		= cmd->op_mod,
+		.uid		= cmd->uid,
+		.status		= cmd->status,
+		.syndrome	= cmd->syndrome,
+	};
+	stats = vhca_stats_of(r, cmd->opcode);
+	if (!stats)
+		return false;
+	stats->count++;
+	stats->errors += !!cmd->status;
+	stats->total_ns += ns;
+	stats->max_ns = max(stats->max_ns, ns);
+	return stats->count == 1;
+}
+
+/**
+ * vhca_violation - remember something that no correct driver does
+ * @v: the device
+ * @what: its name, a word
+ * @object: number of the object concerned
+ * @detail: depends on @what
+ * @kind: kind of the object where @what does not imply it, else NULL
+ *
+ * Context: vhca.lock held
+ */
+void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
+		    const char *kind)
+{
+	struct vhca_recorder *r = &v->recorder;
+
+	if (r->nr_violations < VHCA_MAX_VIOLATIONS)
+		r->violations[r->nr_violations] = (struct vhca_violation) {
+			.seq	= r->seq,
+			.ns	= ktime_get_ns(),
+			.what	= what,
+			.object	= object,
+			.detail	= detail,
+			.kind	= kind,
+		};
+	r->nr_violations++;
+	vhca_warn_ratelimited(v, "violation: %s%s%s object 0x%llx detail 0x%llx, command %llu\n",
+			      what, kind ? " " : "", kind ?: "", object,
+			      detail, r->seq);
+}

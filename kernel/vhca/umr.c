@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UMR: changing a memory key by a work request; and the check of all keys
+ * when device memory is freed.
+ *
+ * UMR is really executed, on contexts and translations, so that what the
+ * device can reach at any time is known: a dma-buf that was revoked must be
+ * out of every key before the memory behind it is freed.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mlx5/cq.h>
+
+#include "vhca.h"
+
+#define VHCA_OCTOWORD	16	/* bytes */
+
+/* Low bits of an MTT are the access flags. */
+#define VHCA_MTT_FLAGS	7ULL
+
+/**
+ * struct vhca_umr_wqe - a UMR work request, struct mlx5r_umr_wqe of mlx5_ib
+ * @ctrl: names the key
+ * @umr: says what to change
+ * @mkc: the new context
+ * @data: what follows: a pointer to translations, or those themselves
+ */
+struct vhca_umr_wqe {
+	struct mlx5_wqe_ctrl_seg	ctrl;
+	struct mlx5_wqe_umr_ctrl_seg	umr;
+	u8				mkc[MLX5_ST_SZ_BYTES(mkc)];
+	struct mlx5_wqe_data_seg	data[];
+};
+
+/*
+ * The queue pair that the driver keeps for memory registration has no PD and
+ * may use all keys; any other is bound to its own PD.
+ */
+static bool vhca_umr_may_use(const struct vhca_qp *qp,
+			     const struct vhca_mkey *mkey)
+{
+	return qp->service == MLX5_QP_ST_REG_UMR ||
+	       MLX5_GET(mkc, mkey->context, pd) == qp->pd;
+}
+
+/*
+ * Where the translations of a request are: in it, or where its data segment
+ * points.  Address translation is not modelled, so the segment's key must be
+ * one by which the address is physical, as mlx5_ib's own is.
+ */
+static const void *vhca_umr_source(struct vhca *v, struct vhca_qp *qp,
+				   const struct vhca_umr_wqe *wqe, u32 len,
+				   u32 bytes)
+{
+	const struct mlx5_wqe_data_seg *data = wqe->data;
+	u32 rest = len - sizeof(*wqe);
+	struct vhca_object *object;
+	struct vhca_mkey *mkey;
+
+	if (wqe->umr.flags & MLX5_UMR_INLINE)
+		return rest >= bytes ? data : NULL;
+	if (rest < sizeof(*data) || be32_to_cpu(data->byte_count) < bytes)
+		return NULL;
+	object = vhca_ledger_find(v, VHCA_MKEY, be32_to_cpu(data->lkey) >> 8);
+	if (!object)
+		return NULL;
+	mkey = to_vhca_mkey(object);
+	if (vhca_mkey_free(mkey) ||
+	    vhca_mkey_mode(mkey) != MLX5_MKC_ACCESS_MODE_PA ||
+	    !vhca_umr_may_use(qp, mkey))
+		return NULL;
+	return vhca_dma_pointer(v, be64_to_cpu(data->addr), bytes);
+}
+
+static u64 vhca_umr_offset(const struct mlx5_wqe_umr_ctrl_seg *umr)
+{
+	if (!(umr->flags & MLX5_UMR_TRANSLATION_OFFSET_EN))
+		return 0;
+	return (u64)be32_to_cpu(umr->xlt_offset_47_16) << 16 |
+	       be16_to_cpu(umr->xlt_offset);
+}
+
+static void vhca_umr_context(void *to, const void *from, u64 mask)
+{
+	u32 take[MLX5_ST_SZ_DW(mkc)] = {};
+
+	if (mask & MLX5_MKEY_MASK_FREE)
+		MLX5_SET(mkc, take, free, ~0);
+	if (mask & MLX5_MKEY_MASK_PAGE_SIZE)
+		MLX5_SET(mkc, take, log_page_size, ~0);
+	if (mask & MLX5_MKEY_MASK_PD)
+		MLX5_SET(mkc, take, pd, ~0);
+	if (mask & MLX5_MKEY_MASK_KEY)
+		MLX5_SET(mkc, take, mkey_7_0, ~0);
+	if (mask & MLX5_MKEY_MASK_QPN)
+		MLX5_SET(mkc, take, qpn, ~0);
+	if (mask & MLX5_MKEY_MASK_LR)
+		MLX5_SET(mkc, take, lr, ~0);
+	if (mask & MLX5_MKEY_MASK_LW)
+		MLX5_SET(mkc, take, lw, ~0);
+	if (mask & MLX5_MKEY_MASK_RR)
+		MLX5_SET(mkc, take, rr, ~0);
+	if (mask & MLX5_MKEY_MASK_RW)
+		MLX5_SET(mkc, take, rw, ~0);
+	if (mask & MLX5_MKEY_MASK_A)
+		MLX5_SET(mkc, take, a, ~0);
+	if (mask & MLX5_MKEY_MASK_LEN) {
+		MLX5_SET(mkc, take, length64, ~0);
+		MLX5_SET64(mkc, take, len, ~0ULL);
+	}
+	if (mask & MLX5_MKEY_MASK_START_ADDR)
+		MLX5_SET64(mkc, take, start_addr, ~0ULL);
+	vhca_merge(to, from, take, MLX5_ST_SZ_DW(mkc));
+}
+
+/**
+ * vhca_umr_execute - execute a UMR work request
+ * @v: the device
+ * @qp: the queue pair that it was posted to
+ * @wqe: the request, a copy
+ * @len: bytes of it
+ *
+ * Nothing is changed unless all of it is in order.
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: 0, or the syndrome of the error completion, MLX5_CQE_SYNDROME_*
+ */
+u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
+		    u32 len)
+{
+	const struct vhca_umr_wqe *w = wqe;
+	struct vhca_object *object;
+	struct vhca_mkey *mkey;
+	const void *source;
+	u32 key, octowords;
+	bool free;
+	u64 offset;
+
+	if (len < sizeof(*w))
+		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+	key = be32_to_cpu(w->ctrl.umr_mkey);
+	octowords = be16_to_cpu(w->umr.xlt_octowords);
+	offset = vhca_umr_offset(&w->umr);
+
+	object = vhca_ledger_find(v, VHCA_MKEY, key >> 8);
+	if (!object) {
+		vhca_violation(v, "umr_unknown_mkey", key >> 8, qp->object.id,
+			       NULL);
+		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+	}
+	mkey = to_vhca_mkey(object);
+	if (!MLX5_GET(mkc, mkey->context, umr_en)) {
+		vhca_violation(v, "umr_not_enabled", key >> 8, qp->object.id,
+			       NULL);
+		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
+	}
+	if (!vhca_umr_may_use(qp, mkey))
+		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
+	free = vhca_mkey_free(mkey);
+	/* CHECK_FREE: fail if it is free; CHECK_NOT_FREE: if it is not. */
+	if ((w->umr.flags & MLX5_UMR_CHECK_FREE && free) ||
+	    (w->umr.flags & MLX5_UMR_CHECK_NOT_FREE && !free)) {
+		vhca_violation(v, "umr_check_failed", key >> 8, w->umr.flags,
+			       NULL);
+		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
+	}
+
+	if (octowords) {
+		if (offset > mkey->octowords ||
+		    octowords > mkey->octowords - offset) {
+			vhca_violation(v, "umr_out_of_range", key >> 8,
+				       offset + octowords, NULL);
+			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+		}
+		source = vhca_umr_source(v, qp, w, len,
+					 octowords * VHCA_OCTOWORD);
+		if (!source)
+			return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
+		memcpy((void *)mkey->xlt + offset * VHCA_OCTOWORD, source,
+		       octowords * VHCA_OCTOWORD);
+	}
+	vhca_umr_context(mkey->context, w->mkc,
+			 be64_to_cpu(w->umr.mkey_mask));
+	return 0;
+}
+
+static bool vhca_overlap(u64 a, u64 a_len, u64 b, u64 b_len)
+{
+	return a < b + b_len && b < a + a_len;
+}
+
+/*
+ * Does a key that translates by MTTs reach a range of physical memory?  Only
+ * entries within its length count: one that was used for a longer region
+ * before keeps the rest, which it cannot reach.
+ */
+static bool vhca_mkey_mtt_reaches(const struct vhca_mkey *mkey, u64 phys,
+				  u64 len)
+{
+	u8 shift = MLX5_GET(mkc, mkey->context, log_page_size);
+	u64 page_size = 1ULL << shift;
+	u64 first = MLX5_GET64(mkc, mkey->context, start_addr) &
+		    (page_size - 1);
+	u64 rest = MLX5_GET64(mkc, mkey->context, len);
+	u32 entries = mkey->octowords * (VHCA_OCTOWORD / sizeof(*mkey->xlt));
+	u32 i;
+
+	if (MLX5_GET(mkc, mkey->context, length64))
+		rest = U64_MAX - first;
+	for (i = 0; i < entries && rest; i++) {
+		u64 mtt = be64_to_cpu(mkey->xlt[i]) & ~VHCA_MTT_FLAGS;
+		u64 used = min(rest, page_size - first);
+
+		if (mtt && vhca_overlap(mtt + first, used, phys, len))
+			return true;
+		rest -= used;
+		first = 0;
+	}
+	return false;
+}
+
+static bool vhca_mkey_reaches(struct vhca *v, const struct vhca_mkey *mkey,
+			      u64 start, u64 len)
+{
+	switch (vhca_mkey_mode(mkey)) {
+	case MLX5_MKC_ACCESS_MODE_MEMIC:	/* start_addr is in BAR0 */
+		return vhca_overlap(MLX5_GET64(mkc, mkey->context, start_addr),
+				    MLX5_GET64(mkc, mkey->context, len),
+				    start, len);
+	case MLX5_MKC_ACCESS_MODE_MTT:
+		return vhca_mkey_mtt_reaches(mkey, v->params.bar_phys + start,
+					     len);
+	default:
+		/* PA reaches everything; KLM and KSM only other keys. */
+		return false;
+	}
+}
+
+/**
+ * vhca_mkey_check_memic - no key that is not free may reach device memory that
+ *	is being freed
+ * @v: the device
+ * @start: offset of the memory in BAR0
+ * @len: bytes of it
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len)
+{
+	struct vhca_object *object;
+	unsigned long index;
+
+	xa_for_each(&v->ledger.by_id[VHCA_MKEY], index, object) {
+		struct vhca_mkey *mkey = to_vhca_mkey(object);
+
+		if (!vhca_mkey_free(mkey) &&
+		    vhca_mkey_reaches(v, mkey, start, len))
+			vhca_violation(v, "memic_freed_under_mkey", start,
+				       index, NULL);
+	}
+}

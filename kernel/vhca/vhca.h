@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A virtual mlx5 HCA: the device itself and the files that it is made of.
+ *
+ * Locking: vhca.lock is the only lock.  The firmware thread holds it while it
+ * executes a command or follows work queues; readers in debugfs hold it while
+ * they copy.  No memory is allocated with it held except by the firmware
+ * thread, which never waits for reclaim (see firmware.c).  The thread takes no
+ * lock of the PCI core or of a driver, and nobody may wait for a command with
+ * vhca.lock held.  Config space accessors run under a raw spinlock of the PCI
+ * core and touch only @config and @bus_master.
+ */
+#ifndef VHCA_H
+#define VHCA_H
+
+#include <linux/bitmap.h>
+#include <linux/io.h>
+#include <linux/irq_work.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/types.h>
+
+#include "command.h"
+#include "object.h"
+#include "queues.h"
+#include "record.h"
+
+/*
+ * BAR0.  The device is told apart by offset alone; what lies between is not
+ * used.  All sizes in bytes.
+ */
+#define VHCA_BAR_MIN_SIZE	SZ_64M
+#define VHCA_INIT_SEGMENT	0x0000000
+#define VHCA_INIT_SEGMENT_SIZE	0x0010000
+#define VHCA_MSIX_TABLE		0x0010000
+#define VHCA_MSIX_PBA		0x0018000
+#define VHCA_UAR_BASE		0x0100000
+#define VHCA_VAR_BASE		0x1000000
+#define VHCA_VAR_MAX_SIZE	0x0800000
+#define VHCA_TLP_VAR_BASE	0x1800000
+#define VHCA_MEMIC_BASE		0x2000000
+#define VHCA_MEMIC_OPS_BASE	0x2800000	/* + operation * memic_size */
+
+/* The device counts BAR pages in units of 4 KiB, whatever the CPU's are. */
+#define VHCA_PAGE_SHIFT		12
+#define VHCA_PAGE_SIZE		BIT(VHCA_PAGE_SHIFT)
+#define VHCA_PAGE_MASK		(~((u64)VHCA_PAGE_SIZE - 1))
+
+/* mlx5_core keeps free MEMIC pages in a bitmap of MLX5_MAX_MEMIC_PAGES. */
+#define VHCA_MEMIC_MAX_PAGES	256
+#define VHCA_MEMIC_MAX_SIZE	(VHCA_MEMIC_MAX_PAGES << VHCA_PAGE_SHIFT)
+/* memic_operations of device_mem_cap: bit 0 increment, bit 1 test and set. */
+#define VHCA_MEMIC_NR_OPERATIONS	2
+#define VHCA_MEMIC_OPERATIONS	(BIT(VHCA_MEMIC_NR_OPERATIONS) - 1)
+
+#define VHCA_TLP_VAR_COUNT	8
+#define VHCA_MAX_VECTORS	64
+#define VHCA_CONFIG_SIZE	4096
+
+/* Firmware pages asked for; mlx5_core gives them in two steps. */
+#define VHCA_BOOT_PAGES		4
+#define VHCA_INIT_PAGES		32
+#define VHCA_MAX_PAGES		1024
+
+/*
+ * Limits that are advertised as capabilities and enforced by the handlers
+ * (log2, entries).  They bound the memory that one command can take.
+ */
+#define VHCA_LOG_MAX_EQ_SIZE	16
+#define VHCA_LOG_MAX_CQ_SIZE	18
+#define VHCA_LOG_MAX_QP_SIZE	15
+#define VHCA_MAX_SQ_WQE		1024	/* bytes */
+#define VHCA_MAX_RQ_WQE		512	/* bytes */
+#define VHCA_MAX_OCTOWORDS	BIT(20)	/* translations of one mkey */
+
+/* device_frequency_khz: the clock in the initialization segment. */
+#define VHCA_FREQUENCY_KHZ	156250
+
+/**
+ * struct vhca_config - what the administrator chose, checked in main.c
+ * @bar_phys: physical address of the memory that plays BAR0
+ * @bar_size: its size in bytes, a power of two
+ * @domain: PCI domain that the function appears on
+ * @device_id: PCI device id
+ * @log_var_count: log2 of the number of VAR doorbell pages
+ * @log_var_stride: log2 of the distance from one to the next, in bytes
+ * @memic_size: bytes of device memory
+ * @vectors: MSI-X vectors
+ */
+struct vhca_config {
+	phys_addr_t	bar_phys;
+	u64		bar_size;
+	u32		domain;
+	u16		device_id;
+	u8		log_var_count;
+	u8		log_var_stride;
+	u32		memic_size;
+	u16		vectors;
+};
+
+/**
+ * struct vhca_vector - an MSI-X vector
+ * @work: delivers it in hard interrupt context
+ * @virq: Linux interrupt number, 0 while the driver has none
+ */
+struct vhca_vector {
+	struct irq_work	work;
+	unsigned int	virq;
+};
+
+/**
+ * struct vhca_stats - totals over the life of the module
+ * @events: event queue entries written
+ * @completions: completion queue entries written
+ * @interrupts: interrupts raised
+ * @work_requests: work requests taken from send queues
+ */
+struct vhca_stats {
+	u64	events;
+	u64	completions;
+	u64	interrupts;
+	u64	work_requests;
+};
+
+/**
+ * struct vhca - one virtual HCA
+ * @node: place in the list of devices in main.c
+ * @params: what it was made with
+ * @name: PCI address of the function
+ * @lock: see the top of this file
+ * @sysdata: what x86 has to know of the bus; outlives @bus
+ * @bus: root bus
+ * @bus_resource: its range of bus numbers
+ * @window: the BAR window in the resource tree
+ * @config: config space, byte by byte
+ * @config_mask: bits of @config that the driver can write
+ * @bus_master: the driver allows DMA
+ * @msi_domain: parent interrupt domain
+ * @vectors: MSI-X vectors
+ * @init_segment: mapping of BAR0's first part
+ * @var: mapping of the VAR pages
+ * @tlp_var: mapping of the TLP VAR pages
+ * @memic: mapping of the device memory
+ * @thread: the firmware thread
+ * @health: health counter
+ * @last_tick: when @health was written, in jiffies
+ * @cmdq_dma: address of the command queue, 0 while there is none
+ * @cmdq_hidden: entries that are owned but were not rung
+ * @cmdq_hidden_since: when the first of them was seen, in jiffies
+ * @in: command input, VHCA_MAX_MESSAGE bytes
+ * @out: command output, VHCA_MAX_MESSAGE bytes
+ * @hca_enabled: between ENABLE_HCA and DISABLE_HCA
+ * @caps: current capability pages
+ * @caps_max: maximal capability pages
+ * @fw_pages: firmware pages that the driver gave, by DMA address
+ * @nr_fw_pages: how many
+ * @memic_pages: pages of device memory that are allocated
+ * @ledger: all objects
+ * @recorder: all that happened
+ * @stats: totals
+ * @wqe: the work request in execution
+ * @said_not_modelled: the log line on the missing data path was printed
+ * @debugfs: directory of this device
+ */
+struct vhca {
+	struct list_head	node;
+	struct vhca_config	params;
+	char			name[16];
+	struct mutex		lock;	/* the device's state */
+
+	struct pci_sysdata	sysdata;
+	struct pci_bus		*bus;
+	struct resource		bus_resource;
+	struct resource		window;
+	u8			config[VHCA_CONFIG_SIZE];
+	u8			config_mask[VHCA_CONFIG_SIZE];
+	bool			bus_master;
+
+	struct irq_domain	*msi_domain;
+	struct vhca_vector	vectors[VHCA_MAX_VECTORS];
+
+	void __iomem		*init_segment;
+	void __iomem		*var;
+	void __iomem		*tlp_var;
+	void __iomem		*memic;
+
+	struct task_struct	*thread;
+	u32			health;
+	unsigned long		last_tick;
+
+	u64			cmdq_dma;
+	unsigned long		cmdq_hidden;
+	unsigned long		cmdq_hidden_since;
+	void			*in;
+	void			*out;
+
+	bool			hca_enabled;
+	void			*caps;
+	void			*caps_max;
+	u64			fw_pages[VHCA_MAX_PAGES];
+	unsigned int		nr_fw_pages;
+	DECLARE_BITMAP(memic_pages, VHCA_MEMIC_MAX_PAGES);
+	struct vhca_ledger	ledger;
+	struct vhca_recorder	recorder;
+	struct vhca_stats	stats;
+	u8			wqe[VHCA_MAX_SQ_WQE];
+	bool			said_not_modelled;
+
+	struct dentry		*debugfs;
+};
+
+#define vhca_err(v, fmt, ...)	\
+	pr_err("%s: " fmt, (v)->name, ##__VA_ARGS__)
+#define vhca_warn(v, fmt, ...)	\
+	pr_warn("%s: " fmt, (v)->name, ##__VA_ARGS__)
+#define vhca_warn_ratelimited(v, fmt, ...)	\
+	pr_warn_ratelimited("%s: " fmt, (v)->name, ##__VA_ARGS__)
+#define vhca_info(v, fmt, ...)	\
+	pr_info("%s: " fmt, (v)->name, ##__VA_ARGS__)
+
+static inline u64 vhca_var_size(const struct vhca *v)
+{
+	return 1ULL << (v->params.log_var_count + v->params.log_var_stride);
+}
+
+/* A quarter of the memory, as the driver shares it between processes. */
+static inline u32 vhca_memic_max_alloc(const struct vhca *v)
+{
+	return max_t(u32, v->params.memic_size / 4, VHCA_PAGE_SIZE);
+}
+
+static inline unsigned int vhca_memic_pages(const struct vhca *v)
+{
+	return v->params.memic_size >> VHCA_PAGE_SHIFT;
+}
+
+/* pci.c */
+void vhca_pci_init(struct vhca *v);
+int vhca_pci_add(struct vhca *v);
+void vhca_pci_remove(struct vhca *v);
+
+/* msi.c */
+int vhca_msi_init(struct vhca *v);
+void vhca_msi_exit(struct vhca *v);
+void vhca_msi_raise(struct vhca *v, unsigned int vector);
+
+/* bar.c */
+int vhca_bar_init(struct vhca *v);
+void vhca_bar_exit(struct vhca *v);
+
+/* firmware.c */
+int vhca_firmware_start(struct vhca *v);
+void vhca_firmware_stop(struct vhca *v);
+
+/* cmdq.c */
+void vhca_cmdq_reset(struct vhca *v);
+bool vhca_cmdq_poll(struct vhca *v);
+
+/* debugfs.c */
+void vhca_debugfs_init(void);
+void vhca_debugfs_exit(void);
+void vhca_debugfs_add(struct vhca *v);
+void vhca_debugfs_remove(struct vhca *v);
+
+#endif /* VHCA_H */
