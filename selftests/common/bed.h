@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every fixture has: the device, the state at rest, the marks in the
+ * kernel log.  To be included after kselftest_harness.h.
+ */
+#ifndef _SELFTESTS_BED_H
+#define _SELFTESTS_BED_H
+
+#include "device.h"
+#include "marker.h"
+#include "peer.h"
+#include "rest.h"
+#include "text.h"
+#include "vhca.h"
+
+/**
+ * struct bed - what a test lies in
+ * @dev: the device under test
+ * @before: the state at the start
+ */
+struct bed {
+	struct device dev;
+	struct rest before;
+};
+
+/**
+ * bed_mark() - mark the test's begin or end in the kernel log
+ * @_metadata: the harness's own
+ * @edge: "begin" or "end"
+ *
+ * The name is put together as the harness does it for the result line.  It
+ * hands the variant's name to nobody, so this is looked up by the address of
+ * the variant's data.
+ */
+static inline void bed_mark(struct __test_metadata *_metadata, const char *edge)
+{
+	const struct __fixture_variant_metadata *v;
+	const char *variant = "";
+	char name[256];
+
+	for (v = _metadata->fixture->variant; v; v = v->next)
+		if (v->data == _metadata->variant)
+			variant = v->name;
+	snprintf(name, sizeof(name), "%s%s%s.%s", _metadata->fixture->name,
+		 variant[0] ? "." : "", variant, _metadata->name);
+	marker_write(edge, name);
+}
+
+/**
+ * bed_make() - find the device and note the state at rest
+ * @_metadata: the harness's own
+ * @bed: filled in
+ * @warm_up: have the driver make first what it makes for memory regions
+ *
+ * The test is skipped where there is no device to test.
+ *
+ * Return: whether the set-up may go on.
+ */
+static inline bool bed_make(struct __test_metadata *_metadata, struct bed *bed, bool warm_up)
+{
+	const char *reason;
+
+	bed_mark(_metadata, "begin");
+	reason = device_find(&bed->dev);
+	if (reason) {
+		bed_mark(_metadata, "end");
+		SKIP(return false, "%s", reason);
+	}
+	ASSERT_EQ(0, vhca_read_info(&bed->dev, &bed->dev.info));
+	if (warm_up)
+		ASSERT_EQ(0, device_warm_up(&bed->dev));
+	ASSERT_EQ(0, rest_take(&bed->dev, &bed->before));
+	return true;
+}
+
+/**
+ * bed_unmake() - check that everything is as it was found
+ * @_metadata: the harness's own
+ * @bed: filled in by bed_make()
+ *
+ * All contexts must be closed and all peers must be gone.  A test that failed
+ * already may have stopped anywhere and is not checked: what it still holds
+ * goes when its process ends.
+ */
+static inline void bed_unmake(struct __test_metadata *_metadata, struct bed *bed)
+{
+	struct rest after;
+
+	if (_metadata->exit_code == KSFT_PASS) {
+		EXPECT_EQ(0, rest_return(&bed->dev, &bed->before, &after)) {
+			TH_LOG("not given back by the end of the test:");
+			rest_print_difference(&bed->before, &after);
+		}
+	}
+	bed_mark(_metadata, "end");
+}
+
+/* The device holds this many more objects of a kind than at the test's start. */
+#define ASSERT_LEDGER(delta, kind) \
+do { \
+	int __delta = 0; \
+	ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, kind, &__delta)); \
+	ASSERT_EQ(delta, __delta) \
+		rest_print_ledger(&self->bed.dev, &self->bed.before); \
+} while (0)
+
+/**
+ * bed_main() - what main() does in place of TEST_HARNESS_MAIN
+ * @argc: as given to main()
+ * @argv: as given to main()
+ *
+ * Return: exit status of the tests, or of a peer of one of them.
+ */
+static inline int bed_main(int argc, char **argv)
+{
+	if (peer_is_wanted(argc, argv))
+		return peer_main(argv);
+	return test_harness_run(argc, argv);
+}
+
+#endif /* _SELFTESTS_BED_H */

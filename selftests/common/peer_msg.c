@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "peer_msg.h"
+
+int peer_send(int sock, const struct peer_msg *msg, int fd)
+{
+	struct iovec iov = { .iov_base = (void *)msg, .iov_len = sizeof(*msg) };
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg;
+	ssize_t n;
+
+	if (fd >= 0) {
+		hdr.msg_control = control.buf;
+		hdr.msg_controllen = sizeof(control.buf);
+		cmsg = CMSG_FIRSTHDR(&hdr);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	}
+	n = sendmsg(sock, &hdr, MSG_NOSIGNAL);
+	if (n < 0)
+		return errno;
+	return n == sizeof(*msg) ? 0 : EMSGSIZE;
+}
+
+int peer_receive(int sock, struct peer_msg *msg, int *fd)
+{
+	struct iovec iov = { .iov_base = msg, .iov_len = sizeof(*msg) };
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct msghdr hdr = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg;
+	ssize_t n;
+
+	*fd = -1;
+	do {
+		n = recvmsg(sock, &hdr, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == ECONNRESET ? EPIPE : errno;
+	if (!n)
+		return EPIPE;
+	cmsg = CMSG_FIRSTHDR(&hdr);
+	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(cmsg), sizeof(*fd));
+	return n == sizeof(*msg) ? 0 : EMSGSIZE;
+}
