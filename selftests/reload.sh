@@ -8,6 +8,7 @@
 DIR=$(cd "$(dirname "$0")" && pwd)
 # A missing file would end this shell with a status that kselftest takes for XFAIL.
 [ -r "$DIR/../kselftest/ktap_helpers.sh" ] || { echo "no ktap_helpers.sh"; exit 4; }
+# shellcheck source=/dev/null
 . "$DIR/../kselftest/ktap_helpers.sh"
 
 MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
@@ -222,10 +223,10 @@ refuse()
 		return 1
 	fi
 	said=$(dmesg | grep 'mlx5_vhca: ' | tail -n +$((before + 1)))
-	[ "$(echo "$said" | wc -l)" = 1 ] && echo "$said" | grep -q "${1%%=*}" || {
+	if [ "$(echo "$said" | wc -l)" != 1 ] || ! echo "$said" | grep -q "${1%%=*}"; then
 		echo "$1: expected one line that names ${1%%=*}, seen: $said"
 		return 1
-	}
+	fi
 }
 
 wrong_parameters()
@@ -274,9 +275,8 @@ small_device()
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
 [ -d $DEBUGFS ] || skip_all "no $DEBUGFS: load mlx5_vhca.ko"
-# shellcheck disable=SC2012
-pci=$(ls $DEBUGFS | head -n 1)
-[ "$(ls /sys/class/infiniband | wc -l)" = 1 ] ||
+pci=$(basename "$(find $DEBUGFS -mindepth 1 -maxdepth 1 | head -n 1)")
+[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
 	skip_all "other RDMA devices are here: this test unloads their drivers"
 
 tests="devinfo every_command_is_known unbind_and_bind provider_goes_and_comes drivers_unload unbind_with_objects"
@@ -287,8 +287,7 @@ for p in "$PARAMETERS"/*; do
 done
 
 ktap_print_header
-# shellcheck disable=SC2086
-ktap_set_plan $(echo $tests $needing_module | wc -w)
+ktap_set_plan "$(echo "$tests $needing_module" | wc -w)"
 for t in $tests; do
 	run "$t"
 done

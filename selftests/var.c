@@ -71,10 +71,13 @@ TEST_F(var, var_01_alloc_takes_a_page)
  */
 TEST_F(var, var_01_contexts_get_different_pages)
 {
-	struct ibv_context *other = device_open(&self->bed.dev);
-	uint32_t *map, *other_map;
 	struct mlx5dv_var *var, *other_var;
+	uint32_t *map, *other_map;
+	struct ibv_context *other;
 
+	if (bed_lacks_vars(_metadata, &self->bed, 2))
+		return;
+	other = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, other);
 	var_alloc(self->ctx, 0, &var);
 	var_alloc(other, 0, &other_var);
@@ -136,7 +139,8 @@ TEST_F(var, var_03_freed_page_is_reused)
 /*
  * VAR-04: A VAR is freed while it is mapped.  The handle is gone and nobody can
  * map the offset any more, but the mapping still reaches the page.  Therefore
- * neither page nor offset may be handed out before the mapping is gone.
+ * neither page nor offset may be handed out before the mapping is gone.  If it
+ * is the only page of the device, there is none to be had.
  */
 TEST_F(var, var_04_free_while_mapped)
 {
@@ -149,17 +153,22 @@ TEST_F(var, var_04_free_while_mapped)
 
 	map_err(EINVAL, self->ctx, var.length, MAP_SHARED, var.mmap_off);
 	ASSERT_PAGE_FREE(0, var.page_id);
-	raw_var_alloc(self->ctx->cmd_fd, 0, &next);
-	ASSERT_NE(var.page_id, next.page_id);
-	ASSERT_NE(var.mmap_off, next.mmap_off);
-	ASSERT_EQ(var.handle, next.handle);
+	if (self->bed.before.vars == 1) {
+		raw_var_alloc_err(ENOSPC, self->ctx->cmd_fd, 0, 0);
+	} else {
+		raw_var_alloc(self->ctx->cmd_fd, 0, &next);
+		ASSERT_NE(var.page_id, next.page_id);
+		ASSERT_NE(var.mmap_off, next.mmap_off);
+		ASSERT_EQ(var.handle, next.handle);
+	}
 	doorbell_store(map, DOORBELL_VAR, var.page_id);
 
 	unmap(map, var.length);
 	ASSERT_PAGE_FREE(1, var.page_id);
 	raw_var_alloc(self->ctx->cmd_fd, 0, &reused);
 	ASSERT_EQ(var.page_id, reused.page_id);
-	raw_var_free(self->ctx->cmd_fd, next.handle);
+	if (self->bed.before.vars > 1)
+		raw_var_free(self->ctx->cmd_fd, next.handle);
 	raw_var_free(self->ctx->cmd_fd, reused.handle);
 }
 

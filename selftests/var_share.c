@@ -311,13 +311,16 @@ TEST_F(var_share, imp_03_other_process)
  */
 TEST_F(var_share, imp_05_importer_goes_first)
 {
-	struct ibv_context *shared = device_open(&self->bed.dev);
 	struct peer_var import, made_there;
+	struct ibv_context *shared;
 	struct mlx5dv_var *var;
 	struct peer peer;
 	uint32_t page_id;
 	uint64_t addr;
 
+	if (bed_lacks_vars(_metadata, &self->bed, 2))
+		return;
+	shared = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, shared);
 	var_alloc(shared, 0, &var);
 	page_id = var->page_id;
@@ -442,12 +445,15 @@ TEST_F(var_share, imp_08_stale_import_frees_the_successor)
  */
 TEST_F(var_share, imp_09_unrelated_context)
 {
-	struct ibv_context *other = device_open(&self->bed.dev);
 	struct raw_var raw, other_raw;
 	struct mlx5dv_var *var, *import;
+	struct ibv_context *other;
 	uint32_t *map;
 	size_t length;
 
+	if (bed_lacks_vars(_metadata, &self->bed, 4))
+		return;
+	other = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, other);
 	var_alloc(self->ctx, 0, &var);
 	length = var->length;
@@ -575,6 +581,10 @@ TEST_F(exporter, imp_04_goes_first)
 	uint32_t *map;
 	uint64_t addr;
 
+	if (bed_lacks_vars(_metadata, &self->bed, 2)) {
+		ASSERT_EQ(0, variant->end(&self->peer));
+		return;
+	}
 	peer_var_alloc(&self->peer, &var);
 	peer_var_alloc(&self->peer, &second);
 	peer_var_map(&self->peer, &var, &addr);

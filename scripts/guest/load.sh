@@ -15,7 +15,7 @@ load_vhca()
 {
 	modprobe -a ib_uverbs mlx5_core mlx5_ib || return 1
 	began=$(uptime_ms)
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2086,SC2154
 	insmod /uobjscope/modules/mlx5_vhca.ko $vhca_parameters || return 1
 	tries=0
 	while [ ! -e /dev/infiniband/uverbs0 ]; do

@@ -8,7 +8,7 @@
 #   @boot RELEASE SECONDS   @loaded MILLISECONDS   @failed WHAT
 #   @begin PROGRAM TIMEOUT  @end PROGRAM           @taint PROGRAM OLD NEW
 #   @locks PROGRAM          lockdep gave up, the rest needs a fresh guest
-#   @alive                  every few seconds, so that a hang is seen
+# and on a third serial line @alive every few seconds, so that a hang is seen.
 
 # Reports must be as frequent as their causes, and come before the tests' own timeouts.
 set_if_there()
@@ -36,8 +36,10 @@ timeout_of()	# PROGRAM: what its settings file asks for
 
 read -r up _ < /proc/uptime
 echo "@boot $(uname -r) $up"
-(while sleep 3; do echo "@alive"; done) &
+# On a line of its own, where it cannot come between two halves of a result.
+(while sleep 3; do echo "@alive"; done > /dev/ttyS2) &
 
+# shellcheck source=scripts/guest/load.sh
 [ -z "$vhca_parameters" ] || . /uobjscope/load.sh
 
 cd /uobjscope/install || exit

@@ -45,7 +45,7 @@ run_selftests()
 	# What the install rule of the kernel'\''s selftests/Makefile does for one target.
 	rm -rf /out/install
 	mkdir -p /out/install/kselftest /out/install/uobjscope
-	cp $ksft/kselftest/runner.sh $ksft/kselftest/*.sh $ksft/kselftest/prefix.pl /out/install/kselftest/
+	cp $ksft/kselftest/*.sh $ksft/kselftest/prefix.pl /out/install/kselftest/
 	cp $ksft/run_kselftest.sh /out/install/
 	make -s -C /src/selftests KSFT=$ksft OUTPUT=/out/selftests \
 		INSTALL_PATH=/out/install/uobjscope install

@@ -53,7 +53,7 @@ build_kernel()
 
 	# linux-headers-amd64 depends on the headers of the one kernel it stands for.
 	release=$(field Depends linux-headers-amd64 |
-		grep -oE "linux-headers-$KERNEL[.][0-9a-z.+~-]*-amd64" | head -n 1)
+		grep -oE "linux-headers-${KERNEL}[.][0-9a-z.+~-]*-amd64" | head -n 1)
 	release=${release#linux-headers-}
 	[ -n "$release" ] || die "$suite has no linux-headers-amd64 of a $KERNEL kernel"
 	image_version=$(field Version "linux-image-$release")

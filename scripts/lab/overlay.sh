@@ -24,6 +24,6 @@ if [ -d "$tree/modules" ]; then
 	find "$tree/modules" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;
 fi
 cp -r "$tree/install" "$w/uobjscope/install"
-printf '%s\n' "$@" | tr = ' ' > "$w/uobjscope/tests"
+printf '%s\n' "$@" | tr '=' ' ' > "$w/uobjscope/tests"
 printf '%s=%q\n' mode "$mode" vhca_parameters "${VHCA:-}" > "$w/uobjscope/config"
 (cd "$w" && find . | cpio -o -H newc --quiet -R 0:0) > "$out"

@@ -11,7 +11,7 @@
 suite=forky
 packages=(
 	# build: kernel modules, programs, static checks
-	gcc make libc6-dev libelf1t64 pahole sparse rsync
+	gcc make libc6-dev libelf1t64 pahole sparse rsync pkgconf libjson-c-dev
 	# the subject
 	rdma-core ibverbs-providers libibverbs-dev ibverbs-utils python3-pyverbs
 	# in the guest

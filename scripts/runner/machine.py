@@ -143,24 +143,25 @@ class Machine:
         self.events = queue.Queue()
         self.dir = tempfile.mkdtemp(prefix="uobjscope-vm-")
         # Appended to: a run that needs several guests has one log.
-        self.logs = [open(os.path.join(results, name), "ab")
-                     for name in ("console.log", "guest.log")]
-        self.console = Channel("console", f"{self.dir}/console", self.events, self.logs[0])
-        self.tests = Channel("tests", f"{self.dir}/tests", self.events, self.logs[1])
+        self.channels = {
+            name: Channel(name, f"{self.dir}/{name}", self.events,
+                          open(os.path.join(results, log), "ab"))
+            for name, log in (("console", "console.log"), ("tests", "guest.log"),
+                              ("alive", "/dev/null"))}
         command = emulator.command + [
             "-machine", "q35", "-accel", emulator.accel,
             "-cpu", "host" if emulator.accel == "kvm" else "max",
             "-smp", str(cpus), "-m", memory,
             "-kernel", kernel, "-initrd", initrd, "-append", append,
             "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-nic", "none",
-            "-chardev", f"socket,id=console,path={self.dir}/console",
-            "-chardev", f"socket,id=tests,path={self.dir}/tests",
-            "-serial", "chardev:console", "-serial", "chardev:tests",
             "-qmp", f"unix:{self.dir}/qmp,server=on,wait=off"]
+        for name in self.channels:
+            command += ["-chardev", f"socket,id={name},path={self.dir}/{name}",
+                        "-serial", f"chardev:{name}"]
         with open(os.path.join(results, "qemu.command"), "w", encoding="utf-8") as out:
             out.write(" ".join(command) + "\n")
-        self.console.start()
-        self.tests.start()
+        for channel in self.channels.values():
+            channel.start()
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                         stdout=self.errors, stderr=self.errors)
@@ -176,7 +177,7 @@ class Machine:
                             {"execute": "chardev-send-break", "arguments": {"id": "console"}}):
                 qmp.sendall(json.dumps(command).encode())
                 time.sleep(0.3)
-            self.console.write(b"w")
+            self.channels["console"].write(b"w")
             qmp.close()
         except OSError:
             pass
@@ -189,13 +190,12 @@ class Machine:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        for channel in (self.console, self.tests):
+        for channel in self.channels.values():
             channel.listener.close()
             if channel.connection:
                 channel.connection.close()
             channel.join(5)
-        for log in self.logs:
-            log.close()
+            channel.log.close()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 

@@ -124,10 +124,10 @@ class Guest:
         self.settle()
 
     def follow(self):
-        """Until both serial lines have ended, or a deadline has passed."""
+        """Until the serial lines have ended, or a deadline has passed."""
         silent_since = time.monotonic()
         ended = set()
-        while len(ended) < 2:
+        while len(ended) < len(self.machine.channels):
             try:
                 channel, line = self.machine.events.get(timeout=0.5)
             except queue.Empty:
@@ -137,6 +137,8 @@ class Guest:
                 ended.add(channel)
             elif channel == "console":
                 self.log.line(line)
+            elif channel == "alive":
+                silent_since = now
             elif channel == "tests":
                 silent_since = now
                 self.said(line)

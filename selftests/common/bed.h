@@ -95,6 +95,22 @@ static inline void bed_unmake(struct __test_metadata *_metadata, struct bed *bed
 	bed_mark(_metadata, "end");
 }
 
+/**
+ * bed_lacks_vars() - skip a test that needs more VAR pages than there are
+ * @_metadata: the harness's own
+ * @bed: filled in by bed_make()
+ * @count: how many it needs
+ *
+ * Return: whether the test must return.
+ */
+static inline bool bed_lacks_vars(struct __test_metadata *_metadata, const struct bed *bed,
+				  int count)
+{
+	if (bed->before.vars >= count)
+		return false;
+	SKIP(return true, "fewer than %d VAR pages: load mlx5_vhca with more", count);
+}
+
 /* The device holds this many more objects of a kind than at the test's start. */
 #define ASSERT_LEDGER(delta, kind) \
 do { \

@@ -305,6 +305,12 @@ void vhca_forget(struct vhca_history *history)
 	memset(history, 0, sizeof(*history));
 }
 
+static bool vhca_did(const struct vhca_command *command, unsigned int opcode, uint64_t object)
+{
+	return command->opcode == opcode && !command->status &&
+	       (object == VHCA_ANY || command->object == object);
+}
+
 int vhca_count_since(const struct device *dev, uint64_t seq, unsigned int opcode,
 		     uint64_t object)
 {
@@ -315,11 +321,26 @@ int vhca_count_since(const struct device *dev, uint64_t seq, unsigned int opcode
 	if (vhca_since(dev, seq, &history))
 		return -1;
 	for (i = 0; i < history.count; i++)
-		if (history.command[i].opcode == opcode && !history.command[i].status &&
-		    (object == VHCA_ANY || history.command[i].object == object))
+		if (vhca_did(&history.command[i], opcode, object))
 			n++;
 	vhca_forget(&history);
 	return n;
+}
+
+int64_t vhca_last_since(const struct device *dev, uint64_t seq, unsigned int opcode,
+			uint64_t object)
+{
+	struct vhca_history history;
+	int64_t last = 0;
+	unsigned int i;
+
+	if (vhca_since(dev, seq, &history))
+		return -1;
+	for (i = 0; i < history.count; i++)
+		if (vhca_did(&history.command[i], opcode, object))
+			last = history.command[i].seq;
+	vhca_forget(&history);
+	return last;
 }
 
 int vhca_other_since(const struct device *dev, uint64_t seq)

@@ -235,6 +235,19 @@ int vhca_count_since(const struct device *dev, uint64_t seq, unsigned int opcode
 #define VHCA_ANY	UINT64_MAX
 
 /**
+ * vhca_last_since() - when a command was executed last
+ * @dev: the device
+ * @seq: number of the last command that is of no interest
+ * @opcode: the command
+ * @object: the object that it names, or VHCA_ANY
+ *
+ * Return: the number of the last one that succeeded, 0 if there was none, or -1
+ * if the history cannot be read.
+ */
+int64_t vhca_last_since(const struct device *dev, uint64_t seq, unsigned int opcode,
+			uint64_t object);
+
+/**
  * vhca_other_since() - count all commands after a given one but housekeeping
  * @dev: the device
  * @seq: number of the last command that is of no interest

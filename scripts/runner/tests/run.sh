@@ -135,8 +135,11 @@ no_such_test()
 	rc=0
 	python3 "$TOP/scripts/runner/run.py" --tree "$w/tree" --no-vhca --kernel "$KERNEL" \
 		--results "$w/none" nonsense > "$w/none.out" 2>&1 || rc=$?
-	[ "$rc" = 125 ] && grep -q 'TESTS=nonsense: no such test program' "$w/none.out" ||
-		{ echo "exit status $rc"; cat "$w/none.out"; return 1; }
+	if [ "$rc" != 125 ] || ! grep -q 'TESTS=nonsense: no such test program' "$w/none.out"; then
+		echo "exit status $rc"
+		cat "$w/none.out"
+		return 1
+	fi
 }
 check no-such-test no_such_test
 tally_end
