@@ -98,6 +98,11 @@ cache_sum()
 	} | sha256sum | cut -d' ' -f1
 }
 
+cache_is_good()
+{
+	[ -f "$1/.complete" ] && [ "$(cache_sum "$1")" = "$(cat "$1/.complete")" ]
+}
+
 # cache_entry NAME MIB BUILDER...: print the path of the entry, built if it is missing.
 #
 # BUILDER is called with an empty folder and may leave a file .key-files in it:
@@ -112,12 +117,20 @@ cache_entry()
 	mkdir -p "$CACHE" 2>/dev/null || die "cannot create $CACHE: CACHE= must name a folder that can be written"
 	[ -w "$CACHE" ] || die "$CACHE cannot be written: CACHE= must name a folder that can be written"
 	exec {lock}> "$CACHE/.lock-$name" || die "cannot write $CACHE/.lock-$name"
-	if ! flock -n "$lock"; then
-		say "another run is at work on $name, waiting for it"
-		flock "$lock"
+	# Readers share the lock; whoever builds has it alone.
+	if ! flock -n -s "$lock"; then
+		say "another run is building $name, waiting for it"
+		flock -s "$lock"
 	fi
+	if cache_is_good "$dir"; then
+		echo "$dir"
+		exec {lock}>&-
+		return
+	fi
+	flock -u "$lock"
+	flock "$lock"
 	if [ -d "$dir" ]; then
-		if [ -f "$dir/.complete" ] && [ "$(cache_sum "$dir")" = "$(cat "$dir/.complete")" ]; then
+		if cache_is_good "$dir"; then
 			echo "$dir"
 			exec {lock}>&-
 			return

@@ -6,8 +6,8 @@
 #
 # MODE is tests or shell.  TEST is COLLECTION:PROGRAM, or COLLECTION:PROGRAM=NAME
 # for one test of it.  VHCA= holds the virtual HCA's module parameters (none: the
-# drivers are not loaded), TREE= a folder with install/ and modules/ (default:
-# what build.sh made for $KERNEL).
+# drivers are not loaded), TREE= a folder with install/, modules/ and, if it is to
+# replace the kernel's own, drivers/ (default: what build.sh made for $KERNEL).
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,6 +24,12 @@ if [ -d "$tree/modules" ]; then
 	find "$tree/modules" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;
 fi
 cp -r "$tree/install" "$w/uobjscope/install"
+if [ -d "$tree/drivers" ]; then
+	# Other drivers than the distribution's: later files of an initramfs replace earlier ones.
+	release=$("$LAB/kernel.sh" version)
+	mkdir -p "$w/usr/lib/modules/$release/kernel"
+	cp -r "$tree/drivers" "$w/usr/lib/modules/$release/kernel/"
+fi
 printf '%s\n' "$@" | tr '=' ' ' > "$w/uobjscope/tests"
 printf '%s=%q\n' mode "$mode" vhca_parameters "${VHCA:-}" > "$w/uobjscope/config"
 (cd "$w" && find . | cpio -o -H newc --quiet -R 0:0) > "$out"
