@@ -49,7 +49,8 @@ static u8 vhca_cq_init(struct vhca *v, struct vhca_cq *cq,
 
 	if (MLX5_GET(create_cq_in, cmd->in, cq_umem_valid) ||
 	    MLX5_GET(cqc, cqc, dbr_umem_valid)) {
-		vhca_warn_ratelimited(v, "CREATE_CQ on a umem is not modelled\n");
+		if (vhca_gap_is_new(v, VHCA_GAP_UMEM))
+			vhca_info(v, "not modelled, said once: CREATE_CQ on a umem\n");
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	}
 	cq->eqn = MLX5_GET(cqc, cqc, c_eqn_or_apu_element);
@@ -128,7 +129,8 @@ u8 vhca_cmd_modify_cq(struct vhca *v, struct vhca_cmd *cmd)
 	if (!vhca_ledger_find(v, VHCA_CQ, cqn))
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (cmd->op_mod == VHCA_MODIFY_CQ_RESIZE) {
-		vhca_warn_ratelimited(v, "resizing a CQ is not modelled\n");
+		if (vhca_gap_is_new(v, VHCA_GAP_RESIZE))
+			vhca_info(v, "not modelled, said once: resizing a CQ\n");
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	}
 	return MLX5_CMD_STAT_OK;

@@ -110,7 +110,8 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 	u8 status;
 
 	if (MLX5_GET(create_mkey_in, cmd->in, mkey_umem_valid)) {
-		vhca_warn_ratelimited(v, "CREATE_MKEY on a umem is not modelled\n");
+		if (vhca_gap_is_new(v, VHCA_GAP_UMEM))
+			vhca_info(v, "not modelled, said once: CREATE_MKEY on a umem\n");
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	}
 	if (octowords > VHCA_MAX_OCTOWORDS)

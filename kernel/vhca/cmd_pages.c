@@ -113,8 +113,6 @@ void vhca_pages_reset(struct vhca *v, const char *why)
 {
 	if (!v->nr_fw_pages)
 		return;
-	vhca_warn(v, "%s, left behind: %u firmware pages\n", why,
-		  v->nr_fw_pages);
-	vhca_violation(v, "leak_at_teardown", 0, v->nr_fw_pages, "fw_page");
+	vhca_violation_leak(v, why, v->nr_fw_pages, "fw_page");
 	v->nr_fw_pages = 0;
 }

@@ -119,7 +119,8 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 
 	if (MLX5_GET(create_qp_in, cmd->in, wq_umem_valid) ||
 	    MLX5_GET(qpc, qpc, dbr_umem_valid)) {
-		vhca_warn_ratelimited(v, "CREATE_QP on a umem is not modelled\n");
+		if (vhca_gap_is_new(v, VHCA_GAP_UMEM))
+			vhca_info(v, "not modelled, said once: CREATE_QP on a umem\n");
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	}
 	memcpy(qp->context, qpc, sizeof(qp->context));

@@ -112,6 +112,7 @@ u8 vhca_cmd_access_reg(struct vhca *v, struct vhca_cmd *cmd)
 			reg->read(data);
 		return MLX5_CMD_STAT_OK;
 	}
-	vhca_warn_ratelimited(v, "register 0x%x is not modelled\n", id);
+	if (vhca_gap_is_new(v, VHCA_GAP_REGISTER))
+		vhca_info(v, "not modelled, said once: register 0x%x\n", id);
 	return MLX5_CMD_STAT_BAD_PARAM_ERR;
 }

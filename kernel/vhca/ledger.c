@@ -204,14 +204,9 @@ void vhca_ledger_reset(struct vhca *v, const char *why)
 	enum vhca_kind kind;
 
 	for (kind = VHCA_EQ; kind < VHCA_KINDS; kind++) {
-		const char *name = vhca_kinds[kind]->name;
-
-		if (!l->counts[kind])
-			continue;
-		vhca_warn(v, "%s, left behind: %u %s\n", why, l->counts[kind],
-			  name);
-		vhca_violation(v, "leak_at_teardown", 0, l->counts[kind],
-			       name);
+		if (l->counts[kind])
+			vhca_violation_leak(v, why, l->counts[kind],
+					    vhca_kinds[kind]->name);
 	}
 	/* Youngest first: what uses an object is younger than that object. */
 	while (!list_empty(&l->births)) {

@@ -100,18 +100,8 @@ bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
 	return stats->count == 1;
 }
 
-/**
- * vhca_violation - remember something that no correct driver does
- * @v: the device
- * @what: its name, a word
- * @object: number of the object concerned
- * @detail: depends on @what
- * @kind: kind of the object where @what does not imply it, else NULL
- *
- * Context: vhca.lock held
- */
-void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
-		    const char *kind)
+static void vhca_record_violation(struct vhca *v, const char *what, u64 object,
+				  u64 detail, const char *kind)
 {
 	struct vhca_recorder *r = &v->recorder;
 
@@ -125,7 +115,39 @@ void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
 			.kind	= kind,
 		};
 	r->nr_violations++;
+}
+
+/**
+ * vhca_violation - remember something that no correct driver does
+ * @v: the device
+ * @what: its name, a word
+ * @object: number of the object concerned
+ * @detail: depends on @what
+ * @kind: kind of the object where @what does not imply it, else NULL
+ *
+ * Context: vhca.lock held
+ */
+void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
+		    const char *kind)
+{
+	vhca_record_violation(v, what, object, detail, kind);
 	vhca_warn_ratelimited(v, "violation: %s%s%s object 0x%llx detail 0x%llx, command %llu\n",
 			      what, kind ? " " : "", kind ?: "", object,
-			      detail, r->seq);
+			      detail, v->recorder.seq);
+}
+
+/**
+ * vhca_violation_leak - remember that the driver has left objects behind
+ * @v: the device
+ * @why: how it left, for the log
+ * @count: how many objects
+ * @kind: of which kind
+ *
+ * Context: vhca.lock held
+ */
+void vhca_violation_leak(struct vhca *v, const char *why, unsigned int count,
+			 const char *kind)
+{
+	vhca_record_violation(v, "leak_at_teardown", 0, count, kind);
+	vhca_warn(v, "%s, left behind: %u %s\n", why, count, kind);
 }

@@ -122,6 +122,14 @@ struct vhca_stats {
 	u64	work_requests;
 };
 
+/* What a driver or user may run into because it is not modelled. */
+enum vhca_gap {
+	VHCA_GAP_DATA_PATH,
+	VHCA_GAP_UMEM,
+	VHCA_GAP_RESIZE,
+	VHCA_GAP_REGISTER,
+};
+
 /**
  * struct vhca - one virtual HCA
  * @node: place in the list of devices in main.c
@@ -159,7 +167,7 @@ struct vhca_stats {
  * @recorder: all that happened
  * @stats: totals
  * @wqe: the work request in execution
- * @said_not_modelled: the log line on the missing data path was printed
+ * @said: what was said in the log already, by enum vhca_gap
  * @debugfs: directory of this device
  */
 struct vhca {
@@ -204,7 +212,7 @@ struct vhca {
 	struct vhca_recorder	recorder;
 	struct vhca_stats	stats;
 	u8			wqe[VHCA_MAX_SQ_WQE];
-	bool			said_not_modelled;
+	unsigned long		said;
 
 	struct dentry		*debugfs;
 };
@@ -217,6 +225,12 @@ struct vhca {
 	pr_warn_ratelimited("%s: " fmt, (v)->name, ##__VA_ARGS__)
 #define vhca_info(v, fmt, ...)	\
 	pr_info("%s: " fmt, (v)->name, ##__VA_ARGS__)
+
+/* A log line on a gap is said once, as users can run into it in a loop. */
+static inline bool vhca_gap_is_new(struct vhca *v, enum vhca_gap gap)
+{
+	return !__test_and_set_bit(gap, &v->said);
+}
 
 static inline u64 vhca_var_size(const struct vhca *v)
 {

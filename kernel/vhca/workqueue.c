@@ -118,11 +118,9 @@ static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp, u8 opcode,
 	case MLX5_QP_ST_UD:
 		return 0;
 	}
-	if (!v->said_not_modelled) {
-		vhca_info(v, "work request 0x%x on QP 0x%llx: not modelled yet, completes with an error, said once\n",
+	if (vhca_gap_is_new(v, VHCA_GAP_DATA_PATH))
+		vhca_info(v, "not modelled, said once: work request 0x%x on QP 0x%llx, completes with an error\n",
 			  opcode, qp->object.id);
-		v->said_not_modelled = true;
-	}
 	return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 }
 

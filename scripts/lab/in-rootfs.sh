@@ -19,7 +19,12 @@ if [ "${1:-}" = --inside ]; then
 	binds=()
 	while [ "$1" = --bind ]; do
 		IFS=: read -r from to mode <<< "$2"
-		mkdir -p "$root/layer/$to"
+		if [ -d "$from" ]; then
+			mkdir -p "$root/layer/$to"
+		else
+			mkdir -p "$root/layer/${to%/*}"
+			: > "$root/layer/$to"
+		fi
 		binds+=("$from:$to:$mode")
 		shift 2
 	done
