@@ -7,6 +7,8 @@ PASS, FAIL, SKIP, XFAIL = "pass", "fail", "skip", "xfail"
 
 RESULT = re.compile(r"^(not )?ok\b *(\d+)? *(?:- )?([^#]*?)\s*(?:#\s*(.*))?$")
 PLAN = re.compile(r"^1[.][.](\d+)(?:\s*#\s*SKIP\b\s*(.*))?$")
+VERDICT = re.compile(r"^(FAIL|OK) +\S+$")
+EXPECTATION = re.compile(r"^\S+[.][ch]:\d+:")
 RUNNING = re.compile(r"^#\s+RUN\s+(\S+) [.]{3}$")
 
 
@@ -77,9 +79,7 @@ class Program:
         name = result[3].strip() or f"test-{result[2]}"
         if result[1]:
             status = FAIL
-            # The harness prints the failed expectation last.
-            reason = reason or next((p.lstrip("# ") for p in reversed(self.pending)
-                                     if p.lstrip("# ")), "")
+            reason = reason or self.why_it_failed()
         elif word.upper() == "SKIP":
             status = SKIP
         elif word.upper() == "XFAIL":
@@ -95,6 +95,12 @@ class Program:
         self.running = None
         self.pending = []
         return self.add(test)
+
+    def why_it_failed(self):
+        """The first failed expectation, as the harness prints it, or the last line."""
+        said = [p.lstrip("# ") for p in self.pending]
+        said = [s for s in said if s and not VERDICT.match(s)]
+        return next((s for s in said if EXPECTATION.match(s)), said[-1] if said else "")
 
     def add(self, test):
         self.tests.append(test)

@@ -84,7 +84,7 @@ static inline bool bed_make(struct __test_metadata *_metadata, struct bed *bed, 
  */
 static inline void bed_unmake(struct __test_metadata *_metadata, struct bed *bed)
 {
-	struct rest after;
+	struct rest after = {};
 
 	if (_metadata->exit_code == KSFT_PASS) {
 		EXPECT_EQ(0, rest_return(&bed->dev, &bed->before, &after)) {

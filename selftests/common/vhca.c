@@ -202,6 +202,8 @@ int64_t vhca_seq(const struct device *dev)
 
 static void vhca_parse_object(const char *record, struct vhca_object *object)
 {
+	char value[32];
+
 	memset(object, 0, sizeof(*object));
 	vhca_key(record, "kind", object->kind, sizeof(object->kind));
 	vhca_key(record, "mode", object->mode, sizeof(object->mode));
@@ -211,6 +213,9 @@ static void vhca_parse_object(const char *record, struct vhca_object *object)
 	object->operation = vhca_number(record, "operation");
 	object->pd = vhca_number(record, "pd");
 	object->free = vhca_number(record, "free");
+	object->translations = -1;
+	if (vhca_key(record, "translations", value, sizeof(value)))
+		object->translations = strtoll(value, NULL, 0);
 	object->born_seq = vhca_number(record, "born_seq");
 }
 

@@ -82,6 +82,8 @@ struct vhca_file {
  * @pd: protection domain of an mkey
  * @mode: how an mkey translates ("mtt", "memic", ...)
  * @free: the mkey translates nothing (it waits in a pool of the driver)
+ * @translations: pages that an mkey of mode mtt leads to, -1 if the device does
+ *		  not say
  * @born_seq: number of the command that created it
  */
 struct vhca_object {
@@ -93,6 +95,7 @@ struct vhca_object {
 	uint64_t operation;
 	uint64_t pd;
 	uint64_t free;
+	int64_t translations;
 	uint64_t born_seq;
 };
 

@@ -51,7 +51,9 @@ class Harness(unittest.TestCase):
 
     def test_failure_says_why(self):
         made = program(["# 1..1", "# #  RUN           a.b ...",
-                        "# # var.c:12:b:Expected 1 (1) == seen (2)", "# not ok 1 a.b",
+                        "# # var.c:12:b:Expected 1 (1) == seen (2)",
+                        "# # memic: 1 more than before", "# #          FAIL  a.b",
+                        "# not ok 1 a.b",
                         "not ok 1 selftests: uobjscope: var # exit=1"])
         self.assertEqual(made.tests[0].reason, "var.c:12:b:Expected 1 (1) == seen (2)")
 
