@@ -16,6 +16,7 @@
 [ $# -gt 0 ] || set -- modules selftests
 out=${BUILD:-$TOP/build}/$KERNEL
 mkdir -p "$out"
+"$LAB/rootfs.sh" > /dev/null
 release=$("$LAB/kernel.sh" version)
 source=$("$LAB/kernel.sh" source)
 
