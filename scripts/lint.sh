@@ -53,16 +53,21 @@ check_spdx()
 #   LINE_SPACING        kselftest_harness.h declares fixtures with function-like macros
 #   MACRO_ARG_REUSE     the harness' own macros, and ours that wrap them
 #   CAMELCASE           libibverbs' names
+#   USE_NEGATIVE_ERRNO  functions of ours return an errno as those of libibverbs do
+#   PREFER_DEFINED_ATTRIBUTE_MACRO  it is the definition of that macro
 #   PREFER_KERNEL_TYPES the programs' types are those of rdma-core's interfaces
 exceptions=FILE_PATH_CHANGES,CAMELCASE
-user_exceptions=$exceptions,LINE_SPACING,MACRO_ARG_REUSE,PREFER_KERNEL_TYPES
+user_exceptions=$exceptions,LINE_SPACING,MACRO_ARG_REUSE,PREFER_KERNEL_TYPES,USE_NEGATIVE_ERRNO,PREFER_DEFINED_ATTRIBUTE_MACRO
 
 check_patch()	# EXCEPTIONS FILE...
 {
-	local ignore=$1
+	local ignore=$1 rc=0
 	shift
 	perl "$("$LAB/kernel.sh" source)/scripts/checkpatch.pl" --strict --no-tree --quiet \
-		--terse --show-types --max-line-length=100 --ignore "$ignore" --file "$@"
+		--terse --show-types --max-line-length=100 --ignore "$ignore" --file "$@" > "$said" ||
+		rc=1
+	grep -v '^total: 0 errors, 0 warnings, 0 checks' "$said"
+	return $rc
 }
 
 # The compiler says so of itself, and Debian ships no vmlinux for BTF of every kernel.
@@ -87,6 +92,8 @@ check_selftests()
 	! grep -n 'warning' "$BUILD/$KERNEL/selftests.log"
 }
 
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 export BUILD=$TOP/build/lint
 check shellcheck check_shell
 check python-syntax check_python

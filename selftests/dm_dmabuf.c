@@ -89,14 +89,14 @@ do { \
 	ASSERT_EQ(1 - __freed, vhca_find(&self->bed.dev, "memic", __object->id, NULL)); \
 } while (0)
 
-/* The mkey of a region leads to this many pages, as far as the device says. */
-#define ASSERT_TRANSLATIONS(count, mr) \
+/* The mkey of a region leads to memory or not, as far as the device says. */
+#define ASSERT_TRANSLATES(yes, mr) \
 do { \
 	struct vhca_object __mkey; \
 	ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", mr_mkey(mr), &__mkey)); \
 	ASSERT_EQ(0UL, __mkey.free); \
 	if (__mkey.translations >= 0) \
-		ASSERT_EQ((int64_t)(count), __mkey.translations); \
+		ASSERT_EQ(yes, __mkey.translations > 0); \
 } while (0)
 
 /* What bufinfo says of a dma-buf. */
@@ -835,7 +835,7 @@ TEST_F(dm_dmabuf, att_04_register)
 		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", mr_mkey(mr), &mkey));
 		ASSERT_EQ(0UL, mkey.free);
 		ASSERT_STREQ("mtt", mkey.mode);
-		ASSERT_TRANSLATIONS(DM_SIZE / self->page_size, mr);
+		ASSERT_TRANSLATES(true, mr);
 
 		mr_dereg(mr);
 		ASSERT_EQ(1, fdinfo_count(fd));
@@ -869,11 +869,11 @@ TEST_F(dm_dmabuf, att_05_free_under_a_region)
 	dmabuf_export(dm, &fd);
 	inode = dmabuf_inode(fd);
 	mr_reg_dmabuf(self->pd, 0, DM_SIZE, fd, &mr);
-	ASSERT_TRANSLATIONS(DM_SIZE / self->page_size, mr);
+	ASSERT_TRANSLATES(true, mr);
 	dm_free(dm);
 	ASSERT_MEMIC_FREED(0, &memic);
 	ASSERT_DMABUF(inode, 2, 1);
-	ASSERT_TRANSLATIONS(0, mr);
+	ASSERT_TRANSLATES(false, mr);
 	mr_reg_dmabuf_err(ENODEV, self->pd, 0, DM_SIZE, fd);
 	ASSERT_DMABUF(inode, 2, 1);
 
@@ -942,7 +942,7 @@ TEST_F(dm_dmabuf, att_16_several_regions)
 	dm_free(dm);
 	ASSERT_DMABUF(inode, 5, 4);
 	for (i = 0; i < 4; i++) {
-		ASSERT_TRANSLATIONS(0, mr[i]);
+		ASSERT_TRANSLATES(false, mr[i]);
 		mr_dereg(mr[i]);
 		ASSERT_DMABUF(inode, 4 - i, 3 - i);
 	}

@@ -52,6 +52,6 @@ int main(void)
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	/* After the device is gone this must not kill: the page is then a dummy. */
-	*(volatile int *)page = 1;
+	__atomic_store_n((int *)page, 1, __ATOMIC_RELAXED);
 	return 0;
 }

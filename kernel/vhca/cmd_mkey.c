@@ -13,7 +13,6 @@
  * A UMR work request writes translations in units of 64 bytes, to a smaller
  * key as well, so there are always whole units.
  */
-#define VHCA_OCTOWORD		16	/* bytes */
 #define VHCA_XLT_UNIT		(MLX5_UMR_FLEX_ALIGNMENT / VHCA_OCTOWORD)
 
 static const char *vhca_mkey_mode_name(u8 mode)
@@ -67,6 +66,18 @@ static void vhca_mkey_release(struct vhca *v, struct vhca_object *object)
 	kfree(mkey);
 }
 
+/* How many entries of a key that translates by MTTs lead anywhere. */
+static u32 vhca_mkey_translations(const struct vhca_mkey *mkey)
+{
+	u32 entries = mkey->octowords * (VHCA_OCTOWORD / sizeof(*mkey->xlt));
+	u32 i, present = 0;
+
+	for (i = 0; i < entries; i++)
+		if (be64_to_cpu(mkey->xlt[i]) & ~VHCA_MTT_FLAGS)
+			present++;
+	return present;
+}
+
 static void vhca_mkey_describe(struct vhca_object *object,
 			       struct vhca_object_record *record)
 {
@@ -83,6 +94,9 @@ static void vhca_mkey_describe(struct vhca_object *object,
 	vhca_detail_dec(record, "free", vhca_mkey_free(mkey));
 	vhca_detail_hex(record, "variant", MLX5_GET(mkc, mkey->context,
 						    mkey_7_0));
+	if (vhca_mkey_mode(mkey) == MLX5_MKC_ACCESS_MODE_MTT)
+		vhca_detail_dec(record, "translations",
+				vhca_mkey_translations(mkey));
 }
 
 const struct vhca_kind_info vhca_mkey_kind = {

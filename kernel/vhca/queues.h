@@ -126,6 +126,12 @@ struct vhca_qp {
 
 bool vhca_workqueue_poll(struct vhca *v);
 
+/* Translations are counted in units of 16 bytes. */
+#define VHCA_OCTOWORD	16
+
+/* Low bits of an MTT are the access flags. */
+#define VHCA_MTT_FLAGS	7ULL
+
 /**
  * struct vhca_mkey - a memory key, from create_mkey_in and UMR work requests
  * @object: what all objects have; its id is the index, without the variant

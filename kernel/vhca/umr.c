@@ -13,11 +13,6 @@
 
 #include "vhca.h"
 
-#define VHCA_OCTOWORD	16	/* bytes */
-
-/* Low bits of an MTT are the access flags. */
-#define VHCA_MTT_FLAGS	7ULL
-
 /**
  * struct vhca_umr_wqe - a UMR work request, struct mlx5r_umr_wqe of mlx5_ib
  * @ctrl: names the key

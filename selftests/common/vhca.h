@@ -82,8 +82,8 @@ struct vhca_file {
  * @pd: protection domain of an mkey
  * @mode: how an mkey translates ("mtt", "memic", ...)
  * @free: the mkey translates nothing (it waits in a pool of the driver)
- * @translations: pages that an mkey of mode mtt leads to, -1 if the device does
- *		  not say
+ * @translations: entries of an mkey of mode mtt that lead anywhere, of whatever
+ *		  page size; -1 if the device does not say
  * @born_seq: number of the command that created it
  */
 struct vhca_object {
