@@ -1,0 +1,555 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of the uobjscope command that need no kernel.
+#
+# cli.sh PROGRAM PLAIN-PROGRAM SCRATCH: PROGRAM is built with sanitizers, the
+# plain one is for what these do not bear.  Prints one line for each test.
+
+program=$1
+plain=$2
+scratch=$3
+here=$(cd "$(dirname "$0")" && pwd)
+samples=$here/samples
+failed=0
+export LC_ALL=C.UTF-8
+unset COLUMNS
+
+run()		# ARGUMENT...: leaves out, err and status behind
+{
+	"$program" "$@" > "$scratch/out" 2> "$scratch/err" < "${stdin:-/dev/null}"
+	status=$?
+	out=$(cat "$scratch/out")
+	err=$(cat "$scratch/err")
+}
+
+fail()
+{
+	[ -n "$why" ] || why=$*
+}
+
+expect_status()
+{
+	[ "$status" = "$1" ] || fail "status $status, expected $1: $err"
+}
+
+expect_out()
+{
+	[[ $out == *"$1"* ]] || fail "no '$1' in the output"
+}
+
+expect_no_out()
+{
+	[ ! -s "$scratch/out" ] || fail "output though it failed: ${out:0:60}"
+}
+
+# One line that begins with the program's name and says this.
+expect_error()
+{
+	[[ $err == "uobjscope: "* && $(wc -l < "$scratch/err") == 1 ]] ||
+		fail "not one line of error: $err"
+	[[ $err == *"$1"* ]] || fail "no '$1' in: $err"
+}
+
+end()		# NAME
+{
+	if [ -z "$why" ]; then
+		echo "ok cli.$1"
+	else
+		echo "not ok cli.$1 # ${why//$'\n'/ }"
+		failed=1
+	fi
+	why=
+}
+
+skip()		# NAME REASON
+{
+	echo "ok cli.$1 # SKIP $2"
+	why=
+}
+
+live=(-f "$samples/live.txt" --fds "$samples/live.fds")
+unbound=(-f "$samples/unbound.txt" --fds "$samples/unbound.fds")
+
+# ---- bad input
+
+refuses()	# NAME FILE MESSAGE
+{
+	local command
+	for command in show tree "save $scratch/never" "holders ino:3"; do
+		# shellcheck disable=SC2086
+		run -f "$2" $command
+		expect_status 3
+		expect_no_out
+		expect_error "$3"
+	done
+	run diff "$samples/live.txt" "$2"
+	expect_status 3
+	expect_no_out
+	run diff "$2" "$samples/live.txt"
+	expect_status 3
+	[ ! -e "$scratch/never" ] || fail "save made a file of it"
+	end "refuses.$1"
+}
+
+printf '' > "$scratch/empty"
+refuses empty "$scratch/empty" "empty, expected 'uobjscope v=1'"
+refuses foreign "$here/cli.sh" "not a uobjscope snapshot"
+refuses binary "$plain" "not a uobjscope snapshot"
+refuses old-format "$samples/old-format.txt" "begins with 'scope', expected 'uobjscope v=1'"
+refuses other-version "$samples/version-2.txt" "version 2 of the format, expected version 1"
+refuses fds-alone "$samples/live.fds" "no 'uobjscope v=1' text"
+refuses info "$samples/info.txt" "no 'uobjscope v=1' text"
+refuses missing "$scratch/not-there" "cannot open: No such file or directory"
+refuses folder "$samples" "cannot read: Is a directory"
+sed 's/deref=0/deref=0\r/' "$samples/live.txt" > "$scratch/dos"
+refuses carriage-return "$scratch/dos" "byte 0x0d"
+
+run --fds "$samples/live.txt" -f "$samples/live.txt" show
+expect_status 3
+expect_no_out
+end refuses.snapshot-as-fds
+
+stdin=/dev/zero
+SECONDS=0
+run -f - show
+expect_status 3
+expect_error "standard input: not a uobjscope snapshot"
+[ $SECONDS -lt 10 ] || fail "took $SECONDS s"
+stdin=
+end refuses.endless-at-once
+
+run "${live[@]}" save "$scratch/saved"
+expect_status 0
+lines=$(wc -l < "$scratch/saved")
+for ((n = 0; n < lines; n++)); do
+	head -n "$n" "$scratch/saved" > "$scratch/part"
+	run -f "$scratch/part" show
+	expect_status 3
+	expect_no_out
+	sed "$((n + 1))d" "$scratch/saved" > "$scratch/part"
+	run -f "$scratch/part" show
+	expect_status 3
+	expect_no_out
+done
+[ "$lines" -gt 30 ] || fail "only $lines lines"
+end refuses.cut-at-every-line
+
+run "${live[@]}" -d mlx5_7 show
+expect_status 3
+expect_no_out
+expect_error "no RDMA device 'mlx5_7', expected one of: mlx5_0"
+run -d mlx5_7 diff "$samples/live.txt" "$samples/freed.txt"
+expect_status 3
+end unknown-device
+
+# ---- the running kernel
+
+mkdir -p "$scratch/scope/mlx5_0"
+cp "$samples/live.txt" "$scratch/scope/snapshot"
+cp "$samples/live.txt" "$scratch/scope/mlx5_0/snapshot"
+cp "$samples/live.fds" "$scratch/scope/fds"
+kernel=(--debugfs "$scratch/scope")
+
+run "${kernel[@]}" holders ino:3
+expect_status 0
+expect_out "pid 156 (peer) fd 9"
+run "${kernel[@]}" -d mlx5_0 show
+expect_status 0
+run "${kernel[@]}" -d uverbs0 show ufile
+expect_status 0
+expect_out nocontext
+run "${kernel[@]}" -d mlx5_7 show
+expect_status 3
+expect_error "no RDMA device 'mlx5_7'"
+run "${kernel[@]}" -d ../scope/mlx5_0 show
+expect_status 3
+expect_error "no RDMA device"
+end kernel.folder
+
+cp "$samples/later-keys.txt" "$scratch/scope/snapshot"
+run "${kernel[@]}" show ufile
+expect_status 0
+expect_error "note: 1 ufile(s) changed while they were read"
+end kernel.changed-is-said
+
+rm "$scratch/scope/fds"
+run "${kernel[@]}" holders pid:5
+expect_status 1
+[[ $err == *"it has no file descriptors"* ]] || fail "$err"
+end kernel.without-fds
+
+run --debugfs "$scratch/nowhere" show
+expect_status 3
+expect_error "expected the folder of uobjscope.ko"
+end kernel.no-folder
+
+rm "$scratch/scope/snapshot"
+run "${kernel[@]}" show
+expect_status 3
+expect_error "$scratch/scope/snapshot: cannot open"
+end kernel.no-file
+
+if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
+	# The program and the folder above must be reachable, the folder itself must not.
+	open=$(mktemp -d /tmp/uobjscope.XXXXXX)
+	chmod 755 "$open"
+	mkdir -m 700 "$open/debug" "$open/debug/uobjscope"
+	cp "$plain" "$open/program"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$open/program" \
+		--debugfs "$open/debug/uobjscope" show > "$scratch/out" 2> "$scratch/err"
+	status=$?
+	err=$(cat "$scratch/err")
+	rm -r "$open"
+	expect_status 3
+	expect_no_out
+	expect_error "Permission denied: expected to be run as root"
+	end kernel.not-root
+else
+	skip kernel.not-root "must be root, and have setpriv, to become somebody else"
+fi
+
+# In a mount name space of our own /sys/kernel/debug is whatever we want.
+mounts()	# COMMAND...
+{
+	unshare -m sh -c "$* && exec \"\$0\" show" "$program" > "$scratch/out" 2> "$scratch/err"
+	status=$?
+	err=$(cat "$scratch/err")
+}
+if unshare -m mount -t tmpfs none /sys/kernel/debug 2> /dev/null; then
+	mounts mount -t tmpfs none /sys/kernel/debug
+	expect_status 3
+	expect_error "debugfs is not mounted, expected: mount -t debugfs"
+	end kernel.no-debugfs
+else
+	skip kernel.no-debugfs "cannot mount anything on /sys/kernel/debug"
+fi
+if unshare -m mount -t debugfs none /sys/kernel/debug 2> /dev/null &&
+   [ ! -e /sys/kernel/debug/uobjscope ]; then
+	mounts mount -t debugfs none /sys/kernel/debug
+	expect_status 3
+	expect_error "uobjscope.ko is not loaded, expected: modprobe uobjscope"
+	end kernel.no-module
+else
+	skip kernel.no-module "cannot mount debugfs, or the module is loaded"
+fi
+
+# ---- usage
+
+usage()		# MESSAGE ARGUMENT...
+{
+	local message=$1
+	shift
+	run "$@"
+	expect_status 2
+	expect_no_out
+	[[ $err == *"$message"* ]] || fail "no '$message' in: $err"
+}
+
+usage "no command"
+usage "expected one of show, tree, diff, save, watch, holders" frobnicate
+usage "expected one of var, dm" show frobnicate
+usage "expected one of var, dm" show attach
+usage "expected at most one of" show var dm
+usage "expected no argument" tree var
+usage "expected two files" diff "$samples/live.txt"
+usage "expected two files" diff a b c
+usage "expected two files and no -f" diff -f x a b
+usage "expected one file" save
+usage "expected one of ino:N" holders
+usage "no -n and no --count" show -n 1
+usage "from 0.01 to 86400" watch -n 0
+usage "from 0.01 to 86400" watch -n nan
+usage "from 1 on" watch --count 0
+usage "from 1 on" watch --count -1
+usage "either -f or --debugfs" -f x --debugfs y show
+usage "names no object, expected ino:N" "${live[@]}" holders 3
+usage "read again" watch -f -
+usage "nonsense" --nonsense
+end usage
+
+for option in -h --help --usage; do
+	run $option
+	expect_status 0
+	expect_out uobjscope
+done
+run --version
+expect_status 0
+[[ $out =~ ^uobjscope\ [0-9]+\.[0-9]+ ]] || fail "$out"
+end help-and-version
+
+# ---- what it prints
+
+for what in "" ufile uobj var dm dmabuf mmap; do
+	run "${live[@]}" show $what
+	expect_status 0
+	[ "$(wc -l < "$scratch/out")" -ge 2 ] || fail "show $what prints nothing"
+	! grep -q '[[:blank:]]$' "$scratch/out" || fail "blanks at the end of a line"
+done
+run "${live[@]}" show var
+[[ $out =~ UFILE.*ENTRY_REF.*2\ +1\ +VAR\ +0\ +1\ +2\ +0\ +live\ +0x90001\ +2\ +1\ +0\ +0 ]] ||
+	fail "$out"
+run -f "$samples/freed.txt" show var
+[[ $out =~ 2\ +-\ +VAR\ +0\ +1\ +-\ +-\ +-\ +0x90001\ +1\ +1\ +0\ +1 ]] ||
+	fail "the entry that outlives its VAR: $out"
+run "${live[@]}" show dm
+[[ $out =~ memic\ +8192\ +0x62000000\ +2\ +live\ +2\ +1\ +1\ +0x80000\ +4\ +1\ +2 ]] ||
+	fail "$out"
+end show
+
+for command in show tree "holders ufile:3"; do
+	# shellcheck disable=SC2086
+	run "${live[@]}" $command
+	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' "$scratch/out" ||
+		fail "$command prints control characters"
+done
+run "${live[@]}" show ufile
+expect_out 'a b=c%25d%0A'
+end no-control-characters
+
+COLUMNS=40 run "${live[@]}" show
+[ "$(wc -L < "$scratch/out")" -gt 100 ] || fail "cut though it is piped"
+[ -z "$err" ] || fail "$err"
+end piped-is-not-cut
+
+if command -v script > /dev/null; then
+	for columns in 20 60 80 100; do
+		for command in show "show var" "show dm" "show mmap" tree; do
+			script -qec "stty cols $columns; $plain -f $samples/live.txt --fds $samples/live.fds $command" \
+				/dev/null < /dev/null > "$scratch/out" 2>&1
+			grep -v 'left out' "$scratch/out" | tr -d '\r' > "$scratch/lines"
+			[ "$(wc -l < "$scratch/lines")" -ge 2 ] || fail "$command prints nothing"
+			[ "$(wc -L < "$scratch/lines")" -le $columns ] ||
+				fail "$command: $(wc -L < "$scratch/lines") columns on a terminal of $columns"
+		done
+	done
+	script -qec "stty cols 200; COLUMNS=70 $plain -f $samples/live.txt show dm" /dev/null \
+		< /dev/null | tr -d '\r' > "$scratch/out"
+	grep -q 'left out for want of room' "$scratch/out" || fail "does not say what is left out"
+	[ "$(grep -v 'left out' "$scratch/out" | wc -L)" -le 70 ] || fail "COLUMNS is not heeded"
+	end fits-the-terminal
+else
+	skip fits-the-terminal "no script(1) to make a terminal"
+fi
+
+run "${live[@]}" tree
+[ "$(grep -c ' uobj ' "$scratch/out")" = 11 ] || fail "not every uobject once"
+[ "$(grep -c ' mmap ' "$scratch/out")" = 4 ] || fail "not every entry once"
+[ "$(grep -c ' vma ' "$scratch/out")" = 4 ] || fail "not every mapping once"
+[ "$(grep -c ' fd ' "$scratch/out")" = 5 ] || fail "not every fd once"
+LC_ALL=C run "${live[@]}" tree
+! LC_ALL=C grep -q '[^ -~]' "$scratch/out" || fail "not ASCII in the C locale"
+run "${unbound[@]}" tree
+[ "$(grep -c 'ufile id=' "$scratch/out")" = 2 ] || fail "ufiles without a device are lost"
+[ "$(grep -c 'fd .*pid=' "$scratch/out")" = 5 ] || fail "not every fd once after unbind"
+sed '/^ufile id=2/d; s/^end records=23/end records=22/; /^device/s/mlx5_0/mlx5_5/' \
+	"$samples/live.txt" > "$scratch/strays"
+run -f "$scratch/strays" tree
+expect_status 0
+[ "$(grep -c 'ufile=2' "$scratch/out")" = 20 ] || fail "strays are lost"
+[ "$(grep -c 'ufile id=3' "$scratch/out")" = 1 ] || fail "a ufile of an unlisted device is lost"
+end tree
+
+run diff "$samples/live.txt" "$samples/live.txt"
+expect_status 0
+expect_out "0 added, 0 removed, 0 changed"
+run diff "$samples/live.txt" "$samples/freed.txt"
+expect_status 1
+expect_out "+ uobj ufile=2 type=COMP_CHANNEL"
+expect_out "- uobj ufile=2 type=MLX5_VAR type_id=0x1006 class=idr handle=1"
+expect_out "~ mmap ufile=2 pgoff=0x90001: ref 2 -> 1, driver_removed 0 -> 1"
+expect_out "1 added, 1 removed, 2 changed"
+[ -z "$err" ] || fail "$err"
+run diff "$samples/freed.txt" "$samples/live.txt"
+expect_status 1
+expect_error "the first snapshot is the later one"
+run diff "$samples/live.txt" "$samples/later-keys.txt"
+[[ $err == *"two kernels"* ]] || fail "$err"
+end diff
+
+run "${live[@]}" holders ino:3
+expect_status 0
+expect_out "file_ref 4"
+expect_out "fd          pid 155 (m6) fd 5"
+expect_out "MR mrn 3 lkey 0x10304 on mlx5_0 of ufile 2 pid 155 (m6)"
+expect_out "unexplained 1"
+run "${live[@]}" holders ufile:2/DM:2
+expect_out "mapping     pid 155 (m6) start 0x7fb642116000"
+run "${unbound[@]}" holders ufile:2
+expect_out "dma-buf     ino 3, its uobject is destroyed"
+sed 's/ pid=155 start/ start/' "$samples/live.txt" > "$scratch/nopid"
+run -f "$scratch/nopid" holders ufile:2/VAR:1
+expect_out "mapping     pid not known start 0x7fb642118000"
+run "${live[@]}" holders ino:77
+expect_status 1
+expect_no_out
+expect_error "nothing in the snapshot is ino:77"
+run "${live[@]}" holders pid:155
+expect_status 0
+end holders
+
+# ---- JSON
+
+json()		# PYTHON ARGUMENT...: j is what it prints
+{
+	local code=$1
+	shift
+	run "$@"
+	python3 -m json.tool < "$scratch/out" > /dev/null 2> "$scratch/json" ||
+		fail "$*: no JSON: $(cat "$scratch/json")"
+	python3 -c "import json, sys
+j = json.load(open(sys.argv[1], encoding='utf-8', errors='strict'))
+$code" "$scratch/out" 2> "$scratch/json" || fail "$*: $(tail -n 1 "$scratch/json")"
+}
+
+for what in "" ufile uobj var dm dmabuf mmap; do
+	json 'assert j["snapshot"]["kernel"]' "${live[@]}" -j show $what
+done
+json 'm = [u for u in j["uobj"] if u.get("mrn") == 3][0]
+assert (m["ifname"], m["pid"], m["comm"], m["lkey"], m["mrlen"], m["pdn"]) == ("mlx5_0", 155, "m6", 0x10304, 8192, 5), m
+assert [u["users"] for u in j["uobj"] if u["type"] == "PD"] == [3]
+assert [u["lqpn"] for u in j["uobj"] if u["type"] == "QP"] == [68]
+assert "handle" not in [u for u in j["uobj"] if u["type"] == "DMABUF"][0]' "${live[@]}" -j show uobj
+json 'u = j["ufile"]
+assert u[0]["ctxn"] == 1 and u[0]["ifname"] == "mlx5_0" and u[0]["ufile"] == 2
+assert u[1]["comm"] == "a b=c%d\n" and u[1]["changed"] is False, u[1]' "${live[@]}" -j show ufile
+json 'assert j["ufile"][0]["ifname"] is None and j["ufile"][0]["uverbs"] == "uverbs0"' \
+	"${unbound[@]}" -j show ufile
+json 'v = j["var"][0]; assert v["page_id"] == 0 and v["mmap"]["pgoff"] == 0x90001' "${live[@]}" -j show var
+json 'assert j["ufile"][0]["mass"] == "heavy"' -f "$samples/later-keys.txt" -j show ufile
+json 'd = j["children"]["device"][0]; u = d["children"]["ufile"]
+assert d["ufiles"] == 2 and len(u) == 2 and len(u[0]["children"]["uobj"]) == 9' "${live[@]}" -j tree
+json 'assert (j["added"], j["removed"], j["changed"]) == (1, 1, 2)
+assert [c["keys"] for c in j["changes"] if c["record"] == "mmap"] == [["ref", "driver_removed"]]' \
+	-j diff "$samples/live.txt" "$samples/freed.txt"
+expect_status 1
+json 'c = j[0]["counts"][0]
+assert j[0]["object"] == "dmabuf" and j[0]["ino"] == 3
+assert (c["count"], c["value"], c["explained"], c["unexplained"]) == ("file_ref", 4, 3, 1)
+assert [h["holder"] for h in c["holders"]] == ["fd", "fd", "attachment"]
+assert c["holders"][2]["mr"]["mrn"] == 3 and c["holders"][0]["fd"]["pid"] == 155' "${live[@]}" -j holders ino:3
+json 'assert j[0]["counts"][1]["value"] is None and j[0]["counts"][1]["unexplained"] == 1' \
+	"${live[@]}" -j holders ufile:3
+end json
+
+sed 's/comm=m6/comm=%ff%c3%a4%f0%9f%98%80%ed%a0%80%22%5c%1b/' "$samples/live.txt" > "$scratch/utf8"
+json 'assert j["ufile"][0]["comm"] == "\ufffd\u00e4\U0001f600\ufffd\ufffd\ufffd\"\\\x1b", j["ufile"][0]["comm"]' \
+	-f "$scratch/utf8" -j show ufile
+end json-of-any-bytes
+
+# ---- save and watch
+
+run "${live[@]}" save "$scratch/saved"
+expect_status 0
+expect_no_out
+[ "$(stat -c %a "$scratch/saved")" = 600 ] || fail "mode $(stat -c %a "$scratch/saved")"
+run diff "$samples/live.txt" "$scratch/saved"
+expect_status 0
+run -f "$scratch/saved" holders pid:156/fd:9
+expect_status 0
+run -f "$scratch/saved" save "$scratch/again"
+cmp -s "$scratch/saved" "$scratch/again" || fail "saved again it is another one"
+run -f "$samples/later-keys.txt" save -
+[[ $out == *"quark spin=1/2 charm=0"* && $out == *"weight=12 mass=heavy"* ]] ||
+	fail "what is not known is lost"
+run -f "$scratch/saved" -d mlx5_0 save "$scratch/again"
+expect_status 0
+run -f "$scratch/again" show
+expect_status 0
+end save
+
+echo old > "$scratch/kept"
+run -f "$samples/version-2.txt" save "$scratch/kept"
+[ "$(cat "$scratch/kept")" = old ] || fail "the old file is gone though there is no new one"
+# No more than 1024 bytes fit.
+(trap '' XFSZ; ulimit -f 1; exec "$plain" "${live[@]}" save "$scratch/kept") 2> "$scratch/err"
+status=$?
+err=$(cat "$scratch/err")
+expect_status 3
+expect_error "kept: cannot write: File too large"
+[ "$(cat "$scratch/kept")" = old ] || fail "the old file is gone and the new one is cut short"
+run "${live[@]}" save "$scratch/nowhere/file"
+expect_status 3
+expect_error "cannot write: No such file or directory"
+run "${live[@]}" save /dev/full
+expect_status 3
+expect_error "/dev/full: cannot write: No space left on device"
+ls "$scratch"/*.?????? > /dev/null 2>&1 && fail "temporary files are left"
+"$program" "${live[@]}" show > /dev/full 2> "$scratch/err"
+[ $? = 3 ] || fail "a full disk is not noticed"
+grep -q 'standard output: cannot write: No space left' "$scratch/err" || fail "$(cat "$scratch/err")"
+"$program" "${live[@]}" save - > /dev/full 2> "$scratch/err"
+[ $? = 3 ] || fail "save: a full disk is not noticed"
+end cannot-write
+
+run "${live[@]}" watch -n 0.01 --count 3 ufile
+expect_status 0
+[ "$(grep -c '^UFILE' "$scratch/out")" = 3 ] || fail "not three tables"
+run "${live[@]}" watch -n 0.01 --count 3 ufile --json
+[ "$(wc -l < "$scratch/out")" = 3 ] || fail "not three lines"
+while read -r line; do
+	python3 -m json.tool <<< "$line" > /dev/null 2>&1 || fail "a line is no JSON"
+done < "$scratch/out"
+run -f "$samples/version-2.txt" watch --count 2
+expect_status 3
+expect_error "version 2"
+# A job of an interactive kind, else the shell has it ignore SIGINT.
+set -m
+"$program" "${live[@]}" watch -n 100 ufile > "$scratch/out" 2>&1 &
+pid=$!
+for ((n = 0; n < 500; n++)); do
+	[ -s "$scratch/out" ] && break
+	sleep 0.01
+done
+kill -INT $pid
+wait $pid
+status=$?
+set +m
+[ $status = 0 ] || fail "status $status after SIGINT"
+end watch
+
+# ---- much
+
+awk 'BEGIN {
+	print "uobjscope v=1 kernel=k time_ns=1 seq=1 deref=0 registry=fprobe dropped=0"
+	print "ufile id=1 device=- uverbs=uverbs0 state=live listed=1 ref=1 pid=5 comm=c"
+	for (i = 0; i < 20000; i++)
+		printf "uobj ufile=1 type=MR type_id=0x7 class=idr handle=%d ref=2 usecnt=0 state=live token=%016x mrn=%d lkey=0x%x mrlen=4096 pdn=1\n", i, i, i, i
+	print "end records=20001"
+}' > "$scratch/many"
+cp "$scratch/many" "$scratch/many-too"
+# The program's own time: what else the machine does is not measured.
+TIMEFORMAT='%3U %3S'
+for command in "show uobj" "tree" "-j show" "holders ufile:1/MR:77" "save $scratch/again" \
+	"diff $scratch/many $scratch/many-too"; do
+	[[ $command == diff* ]] || command="-f $scratch/many $command"
+	# shellcheck disable=SC2086
+	{ time "$plain" $command > "$scratch/out" 2> "$scratch/err"; } 2> "$scratch/time"
+	status=$?
+	read -r user system < "$scratch/time"
+	took=$((10#${user/./} + 10#${system/./}))
+	expect_status 0
+	[ "$took" -lt 1000 ] || fail "$command: $took ms for 20000 objects"
+	echo "$took ms of processor time: uobjscope ${command//"$scratch/"/}"
+done
+end 20000-objects
+
+for limit in 4000 8000 12000 16000 20000 24000 28000 32000 40000; do
+	(ulimit -v $limit; exec "$plain" -f "$scratch/many" -j show) \
+		> "$scratch/out" 2> "$scratch/err"
+	status=$?
+	err=$(cat "$scratch/err")
+	if [ $status = 0 ]; then
+		tail -n 1 "$scratch/out" | grep -qx '}' || fail "cut short with $limit kB"
+	elif [ $status = 3 ]; then
+		expect_no_out
+		expect_error "out of memory"
+		starved=1
+	elif [ $status != 127 ]; then	# too little for the loader
+		fail "status $status with $limit kB: $err"
+	fi
+done
+[ -n "$starved" ] || fail "never short of memory"
+end out-of-memory
+
+exit $failed
