@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# Load the drivers under test and the virtual HCA, and wait for its uverbs device.
+# Load the drivers under test and the virtual HCA, wait for its uverbs device, and load
+# what looks at them.
 # Sourced by init; $vhca_parameters comes from /uobjscope/config.
 
 uptime_ms()
@@ -27,3 +28,6 @@ load_vhca()
 }
 
 load_vhca || echo "@failed loading the drivers and the virtual HCA"
+if [ -e /uobjscope/modules/uobjscope.ko ]; then
+	insmod /uobjscope/modules/uobjscope.ko || echo "@failed loading uobjscope.ko"
+fi

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# build.sh [modules|selftests]...: build them for kernel $KERNEL with the root file
+# build.sh [modules|user|selftests]...: build them for kernel $KERNEL with the root file
 # system's compiler (all of them without an argument); prints the build folder.
 #
 #   build/KERNEL/modules/     a copy of Kbuild and kernel/, with the .ko files
+#   build/KERNEL/user/        libuobjscope and the uobjscope command
 #   build/KERNEL/selftests/   the programs
 #   build/KERNEL/install/     the same as kselftest installs them
 #
@@ -13,7 +14,7 @@
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ $# -gt 0 ] || set -- modules selftests
+[ $# -gt 0 ] || set -- modules user selftests
 out=${BUILD:-$TOP/build}/$KERNEL
 mkdir -p "$out"
 "$LAB/rootfs.sh" > /dev/null
@@ -37,7 +38,21 @@ run_modules()
 		--prune-empty-dirs /src/kernel /src/Kbuild /out/modules/
 	# The compiler is the distribution'\''s own, if not the very same that built the kernel.
 	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC=gcc \
-		KSRC=/ksrc '"${MODULE_FLAGS:-}"' modules'
+		KSRC=/ksrc '"${MODULE_FLAGS:-}"' modules
+	# What looks into private structures must have been built with the right ones.
+	ko=/out/modules/kernel/uobjscope/uobjscope.ko
+	[ -e $ko ] && [ ! $ko -ot /out/modules/layout-is-good ] || exit 0
+	for d in core/ib_core core/ib_uverbs hw/mlx5/mlx5_ib; do
+		xz -dc /usr/lib/modules/'"$release"'/kernel/drivers/infiniband/$d.ko.xz > /tmp/${d##*/}.ko
+	done
+	/src/scripts/check-layout.sh $ko /usr/src/linux-headers-'"$release"'/vmlinux \
+		/tmp/ib_core.ko /tmp/ib_uverbs.ko /tmp/mlx5_ib.ko
+	touch /out/modules/layout-is-good'
+}
+
+run_user()
+{
+	inside make -s -j"$(nproc)" -C /src/user OUTPUT=/out/user all
 }
 
 run_selftests()
@@ -59,11 +74,11 @@ run_selftests()
 
 for what; do
 	case $what in
-	modules|selftests)
+	modules|user|selftests)
 		quietly "$out/$what.log" "building $what for $release" "run_$what" ||
 			die "$what do not build for $release (see above)"
 		;;
-	*) die "build.sh $what: expected modules or selftests" ;;
+	*) die "build.sh $what: expected modules, user or selftests" ;;
 	esac
 done
 echo "$out"

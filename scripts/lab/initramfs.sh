@@ -34,7 +34,8 @@ if [ "${1:-}" = --inside ]; then
 		with_libraries "$(realpath -s "$path")"
 	done
 	with_libraries /usr/lib/x86_64-linux-gnu/libmlx5.so.1 \
-		/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5*.so /usr/libexec/coreutils/libstdbuf.so
+		/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5*.so /usr/libexec/coreutils/libstdbuf.so \
+		/usr/lib/x86_64-linux-gnu/libjson-c.so.5
 	# libmlx5's provider is found through this file, and its name in the verbs folder.
 	cp /etc/libibverbs.d/mlx5.driver "$w/etc/libibverbs.d/"
 	# kselftest's prefix.pl streams a test's output line by line; sed would hold it back.

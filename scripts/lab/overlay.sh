@@ -24,6 +24,10 @@ if [ -d "$tree/modules" ]; then
 	find "$tree/modules" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;
 fi
 cp -r "$tree/install" "$w/uobjscope/install"
+if [ -x "$tree/user/uobjscope" ]; then
+	mkdir -p "$w/usr/bin"
+	cp "$tree/user/uobjscope" "$w/usr/bin/"
+fi
 if [ -d "$tree/drivers" ]; then
 	# Other drivers than the distribution's: later files of an initramfs replace earlier ones.
 	release=$("$LAB/kernel.sh" version)

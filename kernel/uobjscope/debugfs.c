@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /sys/kernel/debug/uobjscope/: the text of a file is made when it is opened.
+ *
+ * An open file keeps its text and the module, and nothing else: it can be read
+ * after its device is gone.  That is why the files are created with
+ * debugfs_create_file_unsafe(), which protects opening only.
+ */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "debugfs.h"
+#include "fds.h"
+#include "info.h"
+#include "layout.h"
+#include "snapshot.h"
+#include "text.h"
+
+static struct dentry *root;
+
+static struct scope_text *new_text(void)
+{
+	struct scope_text *text = kmalloc_obj(*text, GFP_KERNEL_ACCOUNT);
+
+	if (text)
+		scope_text_init(text);
+	return text;
+}
+
+static void free_text(struct scope_text *text)
+{
+	scope_text_free(text);
+	kfree(text);
+}
+
+/* The whole text, or no open file. */
+static int open_text(struct file *file, struct scope_text *text, int err)
+{
+	if (err)
+		free_text(text);
+	else
+		file->private_data = text;
+	return err;
+}
+
+static int open_made(struct file *file, int (*make)(struct scope_text *text))
+{
+	struct scope_text *text = new_text();
+
+	return text ? open_text(file, text, make(text)) : -ENOMEM;
+}
+
+static int snapshot_open(struct inode *inode, struct file *file)
+{
+	struct scope_text *text = new_text();
+	/* Of the device, 0 for all. */
+	unsigned int number = (unsigned long)inode->i_private;
+
+	return text ? open_text(file, text, scope_snapshot(text, number)) : -ENOMEM;
+}
+
+static int fds_open(struct inode *inode, struct file *file)
+{
+	return open_made(file, scope_fds);
+}
+
+static int layout_open(struct inode *inode, struct file *file)
+{
+	return open_made(file, scope_layout);
+}
+
+static int info_open(struct inode *inode, struct file *file)
+{
+	return open_made(file, scope_info);
+}
+
+static ssize_t text_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	return scope_text_read(file->private_data, to, count, pos);
+}
+
+static loff_t text_llseek(struct file *file, loff_t offset, int whence)
+{
+	const struct scope_text *text = file->private_data;
+
+	return generic_file_llseek_size(file, offset, whence, MAX_LFS_FILESIZE, text->size);
+}
+
+static int text_release(struct inode *inode, struct file *file)
+{
+	free_text(file->private_data);
+	return 0;
+}
+
+#define TEXT_FOPS(_open) {			\
+	.owner		= THIS_MODULE,		\
+	.open		= _open,		\
+	.read		= text_read,		\
+	.llseek		= text_llseek,		\
+	.release	= text_release,		\
+}
+
+static const struct file_operations snapshot_fops = TEXT_FOPS(snapshot_open);
+static const struct file_operations fds_fops = TEXT_FOPS(fds_open);
+static const struct file_operations layout_fops = TEXT_FOPS(layout_open);
+static const struct file_operations info_fops = TEXT_FOPS(info_open);
+
+/**
+ * scope_debugfs_make - make the directory, empty but for the devices to come
+ */
+void scope_debugfs_make(void)
+{
+	struct inode *inode;
+
+	root = debugfs_create_dir("uobjscope", NULL);
+	if (IS_ERR(root))
+		return;
+	/* Not everybody keeps all of debugfs closed to all but root. */
+	inode = d_inode(root);
+	inode_lock(inode);
+	inode->i_mode = S_IFDIR | 0700;
+	inode_unlock(inode);
+}
+
+/**
+ * scope_debugfs_start - make the files
+ *
+ * After all that they show is there.
+ */
+void scope_debugfs_start(void)
+{
+	debugfs_create_file_unsafe("snapshot", 0400, root, NULL, &snapshot_fops);
+	debugfs_create_file_unsafe("fds", 0400, root, NULL, &fds_fops);
+	debugfs_create_file_unsafe("layout", 0400, root, NULL, &layout_fops);
+	debugfs_create_file_unsafe("info", 0400, root, NULL, &info_fops);
+}
+
+/**
+ * scope_debugfs_stop - remove everything
+ *
+ * Context: may sleep; nobody opens a file any more when it returns.
+ */
+void scope_debugfs_stop(void)
+{
+	debugfs_remove(root);
+	root = NULL;
+}
+
+/**
+ * scope_debugfs_add_device - make the directory of a device
+ * @name: of the device
+ * @number: see struct scope_device
+ *
+ * Return: the directory; what debugfs gives, which may be an error pointer
+ */
+struct dentry *scope_debugfs_add_device(const char *name, unsigned int number)
+{
+	struct dentry *directory = debugfs_create_dir(name, root);
+
+	debugfs_create_file_unsafe("snapshot", 0400, directory, (void *)(unsigned long)number,
+				   &snapshot_fops);
+	return directory;
+}
+
+/**
+ * scope_debugfs_rename_device - follow the name of a device
+ * @directory: from scope_debugfs_add_device(), or NULL
+ * @name: new name
+ */
+void scope_debugfs_rename_device(struct dentry *directory, const char *name)
+{
+	if (!IS_ERR_OR_NULL(directory))
+		debugfs_change_name(directory, "%s", name);
+}
+
+/**
+ * scope_debugfs_remove_device - remove the directory of a device
+ * @directory: from scope_debugfs_add_device(), or NULL
+ *
+ * Context: may sleep: waits for those who are opening its file.
+ */
+void scope_debugfs_remove_device(struct dentry *directory)
+{
+	debugfs_remove(directory);
+}
