@@ -204,6 +204,7 @@ static int record_file(struct scope_fd_record *fd, struct file *file, void *fds)
 		read_dmabuf(fd, file->private_data, file);
 	} else if (is_uobject_file(file)) {
 		read_uobject(fd, file->private_data);
+		fd->file = (unsigned long)file;
 	} else {
 		fd->kind = SCOPE_FD_UVERBS;
 		fd->ufile = scope_registry_ufile_id(file->private_data);
@@ -246,7 +247,7 @@ static int print(struct scope_text *text, const struct scope_vector *fds)
 	scope_line_end(line);
 	err = scope_text_add(text, line);
 	for (n = 0; n < fds->nr && !err; n++) {
-		scope_report_fd(line, scope_vector_at(fds, n));
+		scope_report_fd(line, scope_vector_at(fds, n), scope_token);
 		err = scope_text_add(text, line);
 	}
 	if (!err) {

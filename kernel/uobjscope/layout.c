@@ -115,6 +115,7 @@ static const struct scope_layout_entry entries[] = {
 	MEMBER(ib_mr, pd),
 	MEMBER(ib_mr, lkey),
 	MEMBER(ib_mr, length),
+	MEMBER(ib_mr, dm),
 	MEMBER(ib_mr, uobject),
 	MEMBER(ib_mr, res),
 	TYPE(ib_srq),

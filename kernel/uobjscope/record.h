@@ -184,6 +184,7 @@ struct scope_ufile_record {
  * @object: ib_uobject.object
  * @entry: its mmap entry (%SCOPE_HAS_ENTRY)
  * @dmabuf: its dma_buf, to match only
+ * @dm: MR: the ib_dm that it is on, or 0
  * @ufile: id of its ufile
  * @has: SCOPE_HAS_*
  * @type: object type id
@@ -219,6 +220,7 @@ struct scope_uobj_record {
 	unsigned long	object;
 	unsigned long	entry;
 	unsigned long	dmabuf;
+	unsigned long	dm;
 	u64		ufile;
 	u32		has;
 	u32		type;
@@ -398,6 +400,7 @@ enum scope_fd_kind {
  * @type: uobject: object type id
  * @driver: uobject: enum scope_driver
  * @live: uobject: the hardware object is still there
+ * @file: uobject: the struct file
  */
 struct scope_fd_record {
 	u32	pid;
@@ -412,6 +415,7 @@ struct scope_fd_record {
 	u32	type;
 	u8	driver;
 	bool	live;
+	unsigned long file;
 };
 
 /**

@@ -192,6 +192,7 @@ void scope_report_uobj(struct scope_line *line, const struct scope_uobj_record *
 		scope_line_number(line, "var_bit", r->var_bit);
 	if (r->has & SCOPE_HAS_ENTRY)
 		token_if(line, "entry", r->entry, token);
+	token_if(line, "dm", r->dm, token);
 	if (r->has & SCOPE_HAS_DEREF_BUSY)
 		scope_line_word(line, "deref", "busy");
 	scope_line_end(line);
@@ -306,8 +307,10 @@ void scope_report_attach(struct scope_line *line, const struct scope_attach_reco
  * scope_report_fd - an fd line
  * @line: to be overwritten
  * @r: the record
+ * @token: makes tokens
  */
-void scope_report_fd(struct scope_line *line, const struct scope_fd_record *r)
+void scope_report_fd(struct scope_line *line, const struct scope_fd_record *r,
+		     scope_token_function *token)
 {
 	static const char * const kinds[] = {
 		[SCOPE_FD_UVERBS]	= "uverbs",
@@ -333,6 +336,7 @@ void scope_report_fd(struct scope_line *line, const struct scope_fd_record *r)
 		scope_line_number(line, "ufile", r->ufile);
 	if (r->kind == SCOPE_FD_UOBJ)
 		scope_line_word(line, "state", r->live ? "live" : "dead");
+	token_if(line, "file", r->file, token);
 	scope_line_end(line);
 }
 

@@ -71,6 +71,7 @@ static unsigned long read_mr(struct scope_tracked *t, struct rdma_restrack_entry
 	t->type = UVERBS_OBJECT_MR;
 	t->lkey = mr->lkey;
 	t->length = mr->length;
+	t->dm = (unsigned long)READ_ONCE(mr->dm);
 	read_parent(t, READ_ONCE(mr->pd));
 	return (unsigned long)mr->uobject;
 }

@@ -385,6 +385,7 @@ static void link_uobj(struct scope_walk *walk, struct scope_uobj_record *r)
 			r->cqe = t->cqe;
 			r->lkey = t->lkey;
 			r->length = t->length;
+			r->dm = t->dm;
 		}
 	}
 	if (!scope_map_get(&walk->mmap_by_object, r->object, &n))

@@ -119,6 +119,7 @@ struct scope_known_dmabuf {
  * @users: usecnt
  * @cqe: CQ: entries
  * @lkey: MR: local key
+ * @dm: MR: the ib_dm that it is on, or 0
  * @length: MR: bytes
  */
 struct scope_tracked {
@@ -130,6 +131,7 @@ struct scope_tracked {
 	u32	cqe;
 	u32	lkey;
 	u64	length;
+	unsigned long dm;
 };
 
 /**
