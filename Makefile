@@ -22,13 +22,14 @@ ifdef VHCA
 export VHCA
 endif
 
-.PHONY: help run shell test lint test-host test-runner lab modules modules_install \
+.PHONY: help run shell test bench lint test-host test-runner lab modules modules_install \
 	selftests clean distclean
 
 help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
 	@echo '  make run              install what the host lacks, build, boot, run the suite'
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
+	@echo '  make bench            what it costs to look, as ratios'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
 	@echo '  make test-host        tests of the scripts, without a guest'
@@ -54,6 +55,10 @@ help:
 run:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' $(TESTS)
+
+bench:
+	@scripts/lab/host-packages.sh
+	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh
 
 shell:
 	@scripts/lab/host-packages.sh
