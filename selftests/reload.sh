@@ -6,76 +6,23 @@
 # ledger says whether the driver gave everything back.
 
 DIR=$(cd "$(dirname "$0")" && pwd)
-# A missing file would end this shell with a status that kselftest takes for XFAIL.
-[ -r "$DIR/../kselftest/ktap_helpers.sh" ] || { echo "no ktap_helpers.sh"; exit 4; }
-# shellcheck source=/dev/null
-. "$DIR/../kselftest/ktap_helpers.sh"
+# shellcheck source=selftests/test_lib.sh
+. "$DIR/test_lib.sh"
 
 MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
 PARAMETERS=/sys/module/mlx5_vhca/parameters
-DEBUGFS=/sys/kernel/debug/mlx5_vhca
 ROUNDS=3
-
-mark()		# EDGE NAME: for whoever reads the kernel log by tests
-{
-	echo "uobjscope: $1 reload.sh.$2" > /dev/kmsg 2>/dev/null
-}
-
-# expect REGULAR-EXPRESSION: the running test provokes such lines of the kernel log.
-expect()
-{
-	echo "uobjscope: expect $1" > /dev/kmsg 2>/dev/null
-}
-
-# run NAME: the function of that name is the test; what it prints is why it failed.
-run()
-{
-	mark begin "$1"
-	why=$("$1" 2>&1)
-	status=$?
-	mark end "$1"
-	if [ "$status" = "$KSFT_SKIP" ]; then
-		ktap_test_skip "$1 # SKIP $why"
-	elif [ "$status" = 0 ]; then
-		ktap_test_pass "$1"
-	else
-		echo "$why" | sed 's/^/# /'
-		ktap_test_fail "$1"
-	fi
-}
-
-skip_all()
-{
-	ktap_print_header
-	echo "1..0 # SKIP $1"
-	exit "$KSFT_SKIP"
-}
-
-wait_for()	# WHAT COMMAND...: up to 10 s
-{
-	what=$1
-	shift
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ "$tries" -le 200 ] || { echo "no $what after 10 s"; return 1; }
-		sleep 0.05
-	done
-}
-
-ibdev_there() { [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] && [ -e /dev/infiniband/uverbs0 ]; }
-ibdev_gone() { [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; }
 
 # The driver has let go: no object, no page, and nothing that no driver may do.
 device_at_rest()
 {
-	if grep -q '^object ' "$DEBUGFS/$pci/ledger"; then
+	if grep -q '^object ' "$VHCA_DEBUGFS/$pci/ledger"; then
 		echo "the device still holds:"
-		grep '^object ' "$DEBUGFS/$pci/ledger"
+		grep '^object ' "$VHCA_DEBUGFS/$pci/ledger"
 		return 1
 	fi
-	grep -q '^pages held=0' "$DEBUGFS/$pci/ledger" || {
-		echo "firmware pages: expected held=0, seen $(grep '^pages ' "$DEBUGFS/$pci/ledger")"
+	grep -q '^pages held=0' "$VHCA_DEBUGFS/$pci/ledger" || {
+		echo "firmware pages: expected held=0, seen $(grep '^pages ' "$VHCA_DEBUGFS/$pci/ledger")"
 		return 1
 	}
 	no_violation
@@ -83,12 +30,10 @@ device_at_rest()
 
 no_violation()
 {
-	if grep '^violation ' "$DEBUGFS/$pci/violations"; then
+	if grep '^violation ' "$VHCA_DEBUGFS/$pci/violations"; then
 		return 1
 	fi
 }
-
-driver=/sys/bus/pci/drivers/mlx5_core
 
 devinfo()
 {
@@ -102,7 +47,7 @@ devinfo()
 
 every_command_is_known()
 {
-	if grep 'known=0' "$DEBUGFS/$pci/commands"; then
+	if grep 'known=0' "$VHCA_DEBUGFS/$pci/commands"; then
 		return 1
 	fi
 }
@@ -142,7 +87,7 @@ remove_and_insert()
 	for _ in $(seq $ROUNDS); do
 		rmmod mlx5_vhca || return 1
 		[ ! -e "/sys/bus/pci/devices/$pci" ] || { echo "the function is still there"; return 1; }
-		[ ! -e $DEBUGFS ] || { echo "$DEBUGFS is still there"; return 1; }
+		[ ! -e $VHCA_DEBUGFS ] || { echo "$VHCA_DEBUGFS is still there"; return 1; }
 		insert || return 1
 		wait_for "ib_device" ibdev_there || return 1
 	done
@@ -157,7 +102,7 @@ insert()	# PARAMETER=VALUE...: with what it had, and these
 
 open_file_keeps_the_module()
 {
-	exec 8< "$DEBUGFS/$pci/ledger"
+	exec 8< "$VHCA_DEBUGFS/$pci/ledger"
 	if rmmod mlx5_vhca 2>/dev/null; then
 		echo "the module went while its ledger was open"
 		exec 8<&-
@@ -172,25 +117,10 @@ open_file_keeps_the_module()
 # mapped, device memory and a region on it; the process must then live and end well.
 with_objects()
 {
-	fifo=$(mktemp -u) said=$(mktemp)
-	mkfifo "$fifo"
-	"$DIR/hold" < "$fifo" > "$said" 2>&1 &
-	holder=$!
-	exec 9> "$fifo"
-	rm "$fifo"
-	if ! wait_for "ready from hold" grep -q ready "$said"; then
-		cat "$said"
-		kill $holder
-		exec 9>&-
-		return 1
-	fi
+	hold_begin "$DIR/hold" || return 1
 	"$@" 9>&-
 	done=$?
-	exec 9>&-
-	wait $holder
-	held=$?
-	rm "$said"
-	[ $held = 0 ] || { echo "the process that held objects ended with $held"; return 1; }
+	hold_end || return 1
 	return $done
 }
 
@@ -267,15 +197,14 @@ small_device()
 	bad=0
 	insert log_var_count=0 memic_size=4096 || return 1
 	wait_for "ib_device" ibdev_there || bad=1
-	grep -q '^var .*count=1 ' "$DEBUGFS/$pci/info" || { grep '^var ' "$DEBUGFS/$pci/info"; bad=1; }
-	grep -q '^memic .*size=4096 ' "$DEBUGFS/$pci/info" || { grep '^memic ' "$DEBUGFS/$pci/info"; bad=1; }
+	grep -q '^var .*count=1 ' "$VHCA_DEBUGFS/$pci/info" || { grep '^var ' "$VHCA_DEBUGFS/$pci/info"; bad=1; }
+	grep -q '^memic .*size=4096 ' "$VHCA_DEBUGFS/$pci/info" || { grep '^memic ' "$VHCA_DEBUGFS/$pci/info"; bad=1; }
 	with_objects true || bad=1
 	rmmod mlx5_vhca && insert && wait_for "ib_device" ibdev_there && return $bad
 }
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
-[ -d $DEBUGFS ] || skip_all "no $DEBUGFS: load mlx5_vhca.ko"
-pci=$(basename "$(find $DEBUGFS -mindepth 1 -maxdepth 1 | head -n 1)")
+[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
 [ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
 	skip_all "other RDMA devices are here: this test unloads their drivers"
 

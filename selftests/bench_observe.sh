@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# How much it costs to look: ratios, which hold for a slow machine as for a fast one.
+# It is not run with the other tests; nothing of it fails but what cannot be measured.
+#
+#   BENCH_COUNTS="100 1000 5000"   how many memory regions
+#   BENCH_MS=2000                  how long each rate is measured
+
+DIR=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/test_lib.sh
+. "$DIR/test_lib.sh"
+
+MODULE=${UOBJSCOPE_KO:-/uobjscope/modules/uobjscope.ko}
+BENCH_COUNTS=${BENCH_COUNTS:-100 1000 5000}
+BENCH_MS=${BENCH_MS:-2000}
+REPEAT=3
+
+# A file's mean time to be opened and read, that of a command with its start; in ns.
+time_of_file() { "$DIR/many" read "$1" "$BENCH_MS" < /dev/null | sed -n 's/.*ns=//p'; }
+time_of() { "$DIR/many" time $REPEAT "$@" | sed -n 's/.*ns=//p'; }
+
+measure_objects()	# N, 0 for none: into $file_ns, $cat_ns, $rdma_ns
+{
+	hold_begin "$DIR/many" hold mr="$1" || return 1
+	file_ns=$(time_of_file $SCOPE_DEBUGFS/snapshot)
+	cat_ns=$(time_of cat $SCOPE_DEBUGFS/snapshot)
+	rdma_ns=$(time_of rdma resource show mr)
+	rdma_json_ns=$(time_of rdma -jj resource show mr)
+	there=$(rdma resource show mr | grep -c 'mrn ')
+	hold_end || return 1
+	[ "$(echo "$file_ns $cat_ns $rdma_ns $rdma_json_ns" | wc -w)" = 4 ] ||
+		{ echo "not measured"; return 1; }
+	[ "$there" = "$1" ] || { echo "expected $1 regions, rdma resource show mr has $there"; return 1; }
+}
+
+# What each costs without objects is the start of a program, and not counted.
+objects()
+{
+	measure_objects 0 || return 1
+	file0=$file_ns cat0=$cat_ns rdma0=$rdma_ns json0=$rdma_json_ns
+	echo "without objects, us: snapshot $((file0 / 1000)), cat snapshot $((cat0 / 1000))," \
+		"rdma resource show mr $((rdma0 / 1000)), rdma -jj $((json0 / 1000))"
+	for n in $BENCH_COUNTS; do
+		if ! measure_objects "$n"; then
+			echo "$n objects are too many here"
+			continue
+		fi
+		awk -v n="$n" -v file=$((file_ns - file0)) -v rdma=$((rdma_ns - rdma0)) \
+			-v json=$((rdma_json_ns - json0)) -v cat="$cat_ns" -v gross="$rdma_ns" '
+		BEGIN {
+			printf "objects %d, ns an object: snapshot %.0f, rdma resource show mr %.0f, rdma -jj %.0f\n",
+				n, file / n, rdma / n, json / n
+			printf "objects %d, ratio: %.4f, with the start of cat and of rdma %.4f\n",
+				n, (rdma > 0) ? file / rdma : 0, cat / gross
+		}'
+	done
+}
+
+rate() { "$DIR/many" churn "$BENCH_MS" | sed -n 's/rate=//p'; }
+
+rate_beside()	# COMMAND...: that must run for longer than the measurement
+{
+	"$@" < /dev/null > "$w/beside" 2>&1 &
+	beside=$!
+	rate
+	wait $beside || echo "$*: failed" >&2
+}
+
+# Turn by turn, so that a slow spell of the machine meets all alike.  Beside a process
+# that only computes is what the second processor costs by itself, which is much where
+# processors are emulated or shared.
+rates()
+{
+	alone=0 spinning=0 reading=0 long=$((BENCH_MS + 1000))
+	for _ in $(seq $REPEAT); do
+		alone=$((alone + $(rate)))
+		spinning=$((spinning + $(rate_beside "$DIR/many" spin $long)))
+		reading=$((reading + $(rate_beside "$DIR/many" read "$1" $long)))
+	done
+	awk -v a=$alone -v c=$spinning -v r=$reading -v n=$REPEAT -v what="$1" 'BEGIN {
+		printf "VARs allocated and freed a second: alone %.0f, beside a busy process %.0f, beside a reader of %s %.0f\n",
+			a / n, c / n, what, r / n
+		printf "ratio to alone %.3f, to beside a busy process %.3f\n", r / a, r / c
+	}'
+	echo "the reader: $(cat "$w/beside")"
+}
+
+rates_beside_snapshot() { rates $SCOPE_DEBUGFS/snapshot; }
+rates_beside_fds() { rates $SCOPE_DEBUGFS/fds; }
+
+holds()
+{
+	grep '^lock ' $SCOPE_DEBUGFS/info | while read -r _ name held; do
+		echo "longest hold of ${name#name=}: ${held#max_held_ns=} ns"
+	done
+	grep -q '^lock .*max_held_ns=[1-9]' $SCOPE_DEBUGFS/info || { echo "no lock was ever held"; return 1; }
+}
+
+print_all()	# NAME: the function's output is the result
+{
+	"$1" > "$w/said" 2>&1
+	rc=$?
+	sed 's/^/# /' "$w/said"
+	if [ $rc = 0 ]; then
+		ktap_test_pass "$1"
+	else
+		ktap_test_fail "$1"
+	fi
+}
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+[ -d $SCOPE_DEBUGFS ] || skip_all "no $SCOPE_DEBUGFS: load uobjscope.ko"
+ibdev_there || skip_all "no RDMA device: load mlx5_vhca.ko"
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+# So that the longest hold is one of these measurements.
+if [ -r "$MODULE" ]; then
+	rmmod uobjscope && insmod "$MODULE"
+fi
+
+ktap_print_header
+ktap_set_plan 4
+print_all objects
+print_all rates_beside_snapshot
+print_all rates_beside_fds
+print_all holds
+ktap_finished
