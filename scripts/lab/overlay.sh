@@ -17,6 +17,8 @@ shift 2
 tree=${TREE:-${BUILD:-$TOP/build}/$KERNEL}
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
+# It becomes the guest's root folder, which others than root must be able to enter.
+chmod 755 "$w"
 mkdir -p "$w/uobjscope/modules"
 cp "$TOP"/scripts/guest/{load,run-tests}.sh "$w/uobjscope/"
 cp "$TOP/scripts/guest/init" "$w/init"
