@@ -98,7 +98,7 @@ unknown_answer() { refuses 125 'expected modules, user or selftests' "$LAB/build
 unknown_lane() { refuses 125 'KERNEL=9.9' python3 "$TOP/scripts/runner/run.py" --kernel 9.9 --results "$w/r"; }
 no_such_qemu() { refuses 125 'QEMU=/nonexistent: no such program' env QEMU=/nonexistent \
 	python3 "$TOP/scripts/runner/machine.py" /; }
-mirror_of_a_variable() { [ "$(MIRROR=http://mirror.example/debian "$LAB/mirror.sh")" = http://mirror.example/debian ]; }
+mirror_of_a_variable() { [ "$(MIRROR=http://mirror.example/archive "$LAB/mirror.sh")" = http://mirror.example/archive ]; }
 versions_differ()
 {
 	refuses 125 'differ: forky is being updated' bash -c ". '$LAB/lib.sh'; suite=forky
