@@ -16,8 +16,10 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LAB=$TOP/scripts/lab
 # The kernel series that the lab knows, see kernel.sh.
 KERNEL=${KERNEL:-7.2}
+# Not everything that runs a job sets it.
+HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/uobjscope}
-export KERNEL CACHE
+export KERNEL CACHE HOME
 
 say()
 {
