@@ -45,7 +45,7 @@ help:
 	@echo
 	@echo 'Variables:'
 	@echo '  KERNEL=7.2|7.3|slab   kernel under test (slab: 7.2 with slab_debug=FZPU)'
-	@echo '  TESTS="var dm_dmabuf" programs to run; var:FIXTURE.TEST for one test'
+	@echo '  TESTS="var dm_dmabuf" programs to run; var:TEST for one test'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'

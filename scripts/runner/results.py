@@ -126,6 +126,9 @@ class Program:
         failed = any(t.status == FAIL for t in self.tests)
         if trouble and not failed:
             self.add(Test(self.short, FAIL, trouble, self.pending))
+        elif not trouble and self.plan == 0 and not self.tests:
+            self.add(Test(self.short, FAIL, "ran no test: is there one of that name?",
+                          self.pending))
         elif not trouble and not self.tests:
             # A program without results of its own is one test.
             skipped = "SKIP" in self.outer_reason.split()

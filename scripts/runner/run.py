@@ -81,7 +81,8 @@ def choose(available, wanted):
         if not match:
             known = " ".join(a.split(":", 1)[1] for a in available)
             raise LabError(f"TESTS={want}: no such test program; there are: {known}")
-        chosen.append(match[0] + (f"={name}" if name else ""))
+        # The harness' -t wants the test without its fixture, which results have before it.
+        chosen.append(match[0] + (f"={name.rsplit('.', 1)[-1]}" if name else ""))
     return chosen
 
 
@@ -193,6 +194,7 @@ class Guest:
             self.within(LOAD_DEADLINE)
         elif word == "failed":
             self.log.findings.append((BOOT, "failed: " + " ".join(rest)))
+            self.loaded = False
             # The tests would all fail for the same reason.
             self.ended = " ".join(rest) + " failed"
         elif word == "begin":

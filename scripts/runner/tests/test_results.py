@@ -78,6 +78,10 @@ class Harness(unittest.TestCase):
         self.assertEqual(count([program(["not ok 1 selftests: uobjscope: var # exit=2"])]),
                          (0, 1, 0))
 
+    def test_no_test_of_that_name_fails(self):
+        made = program(["# TAP version 13", "# 1..0", "ok 1 selftests: uobjscope: var"])
+        self.assertEqual(count([made]), (0, 1, 0))
+
     def test_nothing_at_all_fails(self):
         self.assertEqual(count([program([])]), (0, 1, 0))
 
