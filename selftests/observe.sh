@@ -397,11 +397,7 @@ for t in $tests; do
 	run "$t"
 done
 for t in $needing_module; do
-	if [ -r "$MODULE" ]; then
-		run "$t"
-	else
-		ktap_test_skip "$t # SKIP no $MODULE: set UOBJSCOPE_KO to uobjscope.ko"
-	fi
+	run_with "$MODULE" "set UOBJSCOPE_KO to uobjscope.ko" "$t"
 done
 for t in $last; do
 	run "$t"

@@ -221,10 +221,6 @@ for t in $tests; do
 	run "$t"
 done
 for t in $needing_module; do
-	if [ -r "$MODULE" ]; then
-		run "$t"
-	else
-		ktap_test_skip "$t # SKIP no $MODULE: set MLX5_VHCA_KO to mlx5_vhca.ko"
-	fi
+	run_with "$MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
 done
 ktap_finished

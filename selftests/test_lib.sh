@@ -45,6 +45,15 @@ run()
 	fi
 }
 
+run_with()	# FILE REMEDY NAME: a test that needs that file
+{
+	if [ -r "$1" ]; then
+		run "$3"
+	else
+		ktap_test_skip "$3 # SKIP no $1: $2"
+	fi
+}
+
 skip_all()
 {
 	ktap_print_header
