@@ -9,8 +9,6 @@
 
 #include "vhca.h"
 
-#define VHCA_NODE_GUID		0x0002c90300beef00ULL
-#define VHCA_PORT_GUID		0x0002c90300beef01ULL
 #define VHCA_GID_PREFIX		0xfe80000000000000ULL
 #define VHCA_FULL_PKEY		0xffff
 
@@ -39,10 +37,10 @@ u8 vhca_cmd_query_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd)
 		 VHCA_PORT_LINK_UP);
 	MLX5_SET(hca_vport_context, ctx, port_state, VHCA_PORT_ACTIVE);
 	MLX5_SET(hca_vport_context, ctx, vport_state, VHCA_VPORT_UP);
-	MLX5_SET64(hca_vport_context, ctx, system_image_guid, VHCA_NODE_GUID);
-	MLX5_SET64(hca_vport_context, ctx, node_guid, VHCA_NODE_GUID);
-	MLX5_SET64(hca_vport_context, ctx, port_guid, VHCA_PORT_GUID);
-	MLX5_SET(hca_vport_context, ctx, lid, 1);
+	MLX5_SET64(hca_vport_context, ctx, system_image_guid, vhca_node_guid(v));
+	MLX5_SET64(hca_vport_context, ctx, node_guid, vhca_node_guid(v));
+	MLX5_SET64(hca_vport_context, ctx, port_guid, vhca_port_guid(v));
+	MLX5_SET(hca_vport_context, ctx, lid, vhca_lid(v));
 	MLX5_SET(hca_vport_context, ctx, sm_lid, 1);
 	MLX5_SET(hca_vport_context, ctx, subnet_timeout, VHCA_SUBNET_TIMEOUT);
 	return MLX5_CMD_STAT_OK;
@@ -64,7 +62,7 @@ u8 vhca_cmd_query_hca_vport_gid(struct vhca *v, struct vhca_cmd *cmd)
 	u16 index = MLX5_GET(query_hca_vport_gid_in, cmd->in, gid_index);
 	__be64 gid[] = {
 		cpu_to_be64(VHCA_GID_PREFIX),
-		cpu_to_be64(VHCA_PORT_GUID),
+		cpu_to_be64(vhca_port_guid(v)),
 	};
 
 	if (cmd->out_len < MLX5_ST_SZ_BYTES(query_hca_vport_gid_out) +

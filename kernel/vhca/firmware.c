@@ -9,7 +9,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/mlx5/driver.h>
@@ -116,14 +116,36 @@ static bool vhca_firmware_poll(struct vhca *v)
 	return busy;
 }
 
-static void vhca_nap(unsigned long last_busy)
+static void vhca_nap(struct vhca *v, unsigned long last_busy)
 {
 	unsigned int idle = jiffies_to_msecs(jiffies - last_busy);
 	unsigned int i = 0;
+	ktime_t nap;
 
 	while (idle >= vhca_naps[i].idle_ms && i < ARRAY_SIZE(vhca_naps) - 1)
 		i++;
-	usleep_range(vhca_naps[i].min_us, vhca_naps[i].max_us);
+	nap = us_to_ktime(vhca_naps[i].min_us);
+	set_current_state(TASK_IDLE);
+	if (!READ_ONCE(v->woken) && !kthread_should_stop())
+		schedule_hrtimeout_range(&nap, (vhca_naps[i].max_us -
+						vhca_naps[i].min_us) *
+					 NSEC_PER_USEC, HRTIMER_MODE_REL);
+	__set_current_state(TASK_RUNNING);
+}
+
+/**
+ * vhca_firmware_wake - end a nap of the firmware thread
+ * @v: the device, whose firmware runs
+ *
+ * For work that comes without a doorbell, from another device for example.
+ *
+ * Context: any
+ */
+void vhca_firmware_wake(struct vhca *v)
+{
+	/* Pairs with set_current_state() in vhca_nap(). */
+	smp_store_mb(v->woken, true);
+	wake_up_process(v->thread);
 }
 
 static int vhca_firmware_thread(void *data)
@@ -133,14 +155,17 @@ static int vhca_firmware_thread(void *data)
 	struct vhca *v = data;
 
 	while (!kthread_should_stop()) {
-		bool busy = vhca_firmware_poll(v);
+		bool busy;
 
+		/* Before the work is looked for: what comes later wakes. */
+		smp_store_mb(v->woken, false);
+		busy = vhca_firmware_poll(v);
 		vhca_tick(v);
 		if (busy) {
 			last_busy = jiffies;
 			cond_resched();
 		} else {
-			vhca_nap(last_busy);
+			vhca_nap(v, last_busy);
 		}
 	}
 	memalloc_noreclaim_restore(flags);

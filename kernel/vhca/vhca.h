@@ -73,6 +73,9 @@
 #define VHCA_MAX_RQ_WQE		512	/* bytes */
 #define VHCA_MAX_OCTOWORDS	BIT(20)	/* translations of one mkey */
 
+/* Node and port GUIDs of all devices follow from this one. */
+#define VHCA_FIRST_GUID		0x0002c90300beef00ULL
+
 /* device_frequency_khz: the clock in the initialization segment. */
 #define VHCA_FREQUENCY_KHZ	156250
 
@@ -134,6 +137,7 @@ enum vhca_gap {
  * struct vhca - one virtual HCA
  * @node: place in the list of devices in main.c
  * @params: what it was made with
+ * @index: which of the module's devices it is, from 0
  * @name: PCI address of the function
  * @lock: see the top of this file
  * @sysdata: what x86 has to know of the bus; outlives @bus
@@ -150,6 +154,7 @@ enum vhca_gap {
  * @tlp_var: mapping of the TLP VAR pages
  * @memic: mapping of the device memory
  * @thread: the firmware thread
+ * @woken: there is work that no doorbell tells of
  * @health: health counter
  * @last_tick: when @health was written, in jiffies
  * @cmdq_dma: address of the command queue, 0 while there is none
@@ -173,6 +178,7 @@ enum vhca_gap {
 struct vhca {
 	struct list_head	node;
 	struct vhca_config	params;
+	unsigned int		index;
 	char			name[16];
 	struct mutex		lock;	/* the device's state */
 
@@ -193,6 +199,7 @@ struct vhca {
 	void __iomem		*memic;
 
 	struct task_struct	*thread;
+	bool			woken;
 	u32			health;
 	unsigned long		last_tick;
 
@@ -237,6 +244,22 @@ static inline u64 vhca_var_size(const struct vhca *v)
 	return 1ULL << (v->params.log_var_count + v->params.log_var_stride);
 }
 
+/* The port's addresses; those of two devices differ. */
+static inline u16 vhca_lid(const struct vhca *v)
+{
+	return 1 + v->index;
+}
+
+static inline u64 vhca_node_guid(const struct vhca *v)
+{
+	return VHCA_FIRST_GUID + 2 * v->index;
+}
+
+static inline u64 vhca_port_guid(const struct vhca *v)
+{
+	return vhca_node_guid(v) + 1;
+}
+
 /* A quarter of the memory, as the driver shares it between processes. */
 static inline u32 vhca_memic_max_alloc(const struct vhca *v)
 {
@@ -265,6 +288,7 @@ void vhca_bar_exit(struct vhca *v);
 /* firmware.c */
 int vhca_firmware_start(struct vhca *v);
 void vhca_firmware_stop(struct vhca *v);
+void vhca_firmware_wake(struct vhca *v);
 
 /* cmdq.c */
 void vhca_cmdq_reset(struct vhca *v);
