@@ -7,7 +7,8 @@
 # MODE is tests or shell.  TEST is COLLECTION:PROGRAM, or COLLECTION:PROGRAM=NAME
 # for one test of it.  VHCA= holds the virtual HCA's module parameters (none: the
 # drivers are not loaded), TREE= a folder with install/, modules/ and, if it is to
-# replace the kernel's own, drivers/ (default: what build.sh made for $KERNEL).
+# replace the kernel's own, drivers/ (default: what build.sh made for $KERNEL), LAYERS=
+# folders, with a colon between two, whose files the guest is to have as well.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -36,6 +37,10 @@ if [ -d "$tree/drivers" ]; then
 	mkdir -p "$w/usr/lib/modules/$release/kernel"
 	cp -r "$tree/drivers" "$w/usr/lib/modules/$release/kernel/"
 fi
+IFS=: read -ra layers <<< "${LAYERS:-}"
+for layer in ${layers[@]+"${layers[@]}"}; do
+	cp -r "$layer/." "$w/"
+done
 printf '%s\n' "$@" | tr '=' ' ' > "$w/uobjscope/tests"
 printf '%s=%q\n' mode "$mode" vhca_parameters "${VHCA:-}" > "$w/uobjscope/config"
 (cd "$w" && find . | cpio -o -H newc --quiet -R 0:0) > "$out"

@@ -109,7 +109,8 @@ class Guest:
     def go(self):
         run = self.run
         overlay = os.path.join(run.results, "overlay.cpio")
-        lab("overlay.sh", overlay, "tests", *self.todo, VHCA=run.vhca, TREE=run.tree)
+        lab("overlay.sh", overlay, "tests", *self.todo, VHCA=run.vhca, TREE=run.tree,
+            LAYERS=":".join(run.layers))
         initrd = os.path.join(run.results, "initrd.cpio")
         with open(initrd, "wb") as out:
             for part in (run.base, overlay):
@@ -285,6 +286,7 @@ class Run:
             os.symlink(os.path.basename(self.results), latest)
         self.floor = None if arguments.tree else os.path.join(TOP, "selftests", "lanes")
         self.wanted = arguments.tests
+        self.layers = [os.path.abspath(layer) for layer in arguments.layer]
         if not arguments.tree:
             lab("build.sh")
         self.emulator = Emulator(lab("rootfs.sh"), os.environ.get("QEMU"))
@@ -411,6 +413,8 @@ def main():
                         help="7.2, 7.3, or a lane: " + ", ".join(LANES))
     parser.add_argument("--results", help="where to make the results folder")
     parser.add_argument("--tree", help="folder with install/ and modules/, instead of building")
+    parser.add_argument("--layer", action="append", default=[], metavar="DIR",
+                        help="folder whose files the guest has as well (may be repeated)")
     parser.add_argument("--vmlinuz", help="another kernel image")
     parser.add_argument("--no-vhca", action="store_true", help="do not load any driver")
     parser.add_argument("--scale", type=int, help="factor of all deadlines of the guest")
