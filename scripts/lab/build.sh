@@ -70,9 +70,9 @@ run_selftests()
 		INSTALL_PATH=/out/install/uobjscope install
 	make -s -C /src/selftests KSFT=$ksft OUTPUT=/out/selftests \
 		COLLECTION=uobjscope emit_tests > /out/install/kselftest-list.txt
-	# Benchmarks are no tests, but can be asked for by name.
+	# What is only run when it is asked for by name.
 	cd /out/install/uobjscope
-	for b in bench_*; do echo "uobjscope:$b"; done >> /out/install/kselftest-list.txt'
+	for b in bench_*.sh drgn_*.sh; do echo "uobjscope:$b"; done >> /out/install/kselftest-list.txt'
 }
 
 for what; do

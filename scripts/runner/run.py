@@ -37,6 +37,10 @@ WINDOW_MIB = 64
 # Lanes beside the plain kernel of a series: the series they boot, and with what.
 LANES = {"slab": ("7.2", "slab_debug=FZPU")}
 
+# Programs that are run only when asked for by name: benchmarks measure, and drgn needs
+# more than the guest has.
+BY_NAME = ("bench_", "drgn_")
+
 TAINTS = {5: "bad page", 7: "died", 9: "warned", 14: "soft lockup"}
 
 # Seconds, before the emulator's scale: until the guest speaks, until the device
@@ -72,8 +76,7 @@ def lab(script, *arguments, **variables):
 def choose(available, wanted):
     """The tests to run, as overlay.sh takes them: COLLECTION:PROGRAM[=NAME]."""
     if not wanted:
-        # Benchmarks measure, and are asked for by name.
-        return [a for a in available if not a.split(":", 1)[1].startswith("bench_")]
+        return [a for a in available if not a.split(":", 1)[1].startswith(BY_NAME)]
     chosen = []
     for want in wanted:
         program, _, name = want.partition(":")
