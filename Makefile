@@ -22,7 +22,7 @@ ifdef VHCA
 export VHCA
 endif
 
-.PHONY: help run shell test bench lint test-host test-runner lab modules modules_install \
+.PHONY: help run shell test bench drgn lint test-host test-runner lab modules modules_install \
 	selftests clean distclean
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo '  make run              install what the host lacks, build, boot, run the suite'
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
 	@echo '  make bench            what it costs to look, as ratios'
+	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
 	@echo '  make test-host        tests of the scripts, without a guest'
@@ -59,6 +60,10 @@ run:
 bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh
+
+drgn:
+	@scripts/lab/host-packages.sh
+	@scripts/drgn.sh
 
 shell:
 	@scripts/lab/host-packages.sh
