@@ -1011,16 +1011,26 @@ static int write_deref(const char *value)
 	return n < 0 ? errno : 0;
 }
 
-/* A process that reads snapshots until it is killed. */
-static pid_t start_reader(void)
+/* A process that reads snapshots until it is killed, and counts them in shared memory. */
+static pid_t start_reader(unsigned int *reads)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
+	for (;;) {
 		free(text_read(UOBJSCOPE_DIR "/snapshot"));
+		__atomic_add_fetch(reads, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static unsigned int *shared_counter(void)
+{
+	void *page = mmap(NULL, sizeof(unsigned int), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return page == MAP_FAILED ? NULL : page;
 }
 
 /*
@@ -1050,17 +1060,19 @@ static int count_busy(struct ibv_mr *mr, int enough, int seconds)
  */
 TEST_F(observe, deref_makes_busy)
 {
+	unsigned int *reads = shared_counter();
 	int without, with, status;
 	struct ibv_pd *pd;
 	struct ibv_dm *dm;
 	struct ibv_mr *mr;
 	pid_t reader;
 
+	ASSERT_NE(NULL, reads);
 	pd = ibv_alloc_pd(self->ctx);
 	ASSERT_NE(NULL, pd);
 	dm_alloc(self->ctx, DM_SIZE, &dm);
 	mr_reg_dm(pd, dm, 0, DM_SIZE, &mr);
-	reader = start_reader();
+	reader = start_reader(reads);
 	ASSERT_LT(0, reader);
 	without = count_busy(mr, 1, 2);
 	status = write_deref("1");
@@ -1079,6 +1091,115 @@ TEST_F(observe, deref_makes_busy)
 	mr_dereg(mr);
 	dm_free(dm);
 	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* A copy of a mapping has the pages, unless fork() came while a destruction waited. */
+static int copy_and_touch(uint32_t *map)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGBUS, SIG_DFL);
+		__atomic_store_n(map, 1, __ATOMIC_RELAXED);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return errno;
+	return status ? EFAULT : 0;
+}
+
+/*
+ * Make, map, copy and free one of each kind; the errno of the first call that
+ * failed, and which it was.  Only the region is locked by deref=1, so only its
+ * freeing may be refused, and not for ever.
+ */
+static int use_each(const struct device *dev, struct ibv_context *ctx, struct ibv_pd *pd,
+		    struct ibv_dm *dm, const char **what)
+{
+	struct ibv_context *other;
+	struct raw_var var;
+	struct ibv_mr *mr;
+	uint32_t *map;
+	int err;
+
+	*what = "making a VAR";
+	err = _raw_var_alloc(ctx->cmd_fd, 0, 0, &var);
+	if (err)
+		return err;
+	*what = "mapping it";
+	err = _map(ctx, var.length, MAP_SHARED, var.mmap_off, &map);
+	if (err)
+		return err;
+	*what = "copying the mapping";
+	err = copy_and_touch(map);
+	if (err)
+		return err;
+	*what = "unmapping it";
+	err = _unmap(map, var.length);
+	if (err)
+		return err;
+	*what = "freeing the VAR";
+	err = _raw_var_free(ctx->cmd_fd, var.handle);
+	if (err)
+		return err;
+	*what = "registering memory";
+	err = _mr_reg_dm(pd, dm, 0, DM_SIZE, &mr);
+	if (err)
+		return err;
+	*what = "deregistering it";
+	do {
+		err = ibv_dereg_mr(mr);
+	} while (err == EBUSY);
+	if (err)
+		return err;
+	*what = "opening another context";
+	other = device_open(dev);
+	if (!other)
+		return errno;
+	*what = "making a VAR there";
+	err = _raw_var_alloc(other->cmd_fd, 0, 0, &var);
+	if (err)
+		return err;
+	*what = "closing it with its VAR";
+	return ibv_close_device(other) ? errno : 0;
+}
+
+#define READS	100
+#define ROUNDS	20
+
+/*
+ * EBUSY is all that looking may cause.  EIO would come of hw_destroy_rwsem, which
+ * is tried for by all that makes or maps an object: it must be shared with them.
+ */
+TEST_F_TIMEOUT(observe, deref_fails_nothing_else, 90)
+{
+	unsigned int *reads = shared_counter();
+	const char *what = NULL;
+	int round, status, err = 0;
+	struct ibv_pd *pd;
+	struct ibv_dm *dm;
+	pid_t reader;
+
+	ASSERT_NE(NULL, reads);
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	status = write_deref("1");
+	reader = start_reader(reads);
+	ASSERT_LT(0, reader);
+	for (round = 0; !err && (round < ROUNDS ||
+				 __atomic_load_n(reads, __ATOMIC_RELAXED) < READS); round++)
+		err = use_each(&self->bed.dev, self->ctx, pd, dm, &what);
+	EXPECT_EQ(0, write_deref("0"));
+	ASSERT_EQ(0, kill(reader, SIGKILL));
+	ASSERT_EQ(reader, waitpid(reader, NULL, 0));
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(0, err)
+		TH_LOG("%s, in round %d, beside %u reads", what, round, *reads);
+	dm_free(dm);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, munmap(reads, sizeof(*reads)));
 }
 
 /* Write the PCI address to a file of the driver. */

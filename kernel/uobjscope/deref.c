@@ -5,8 +5,10 @@
  * A uobject that is locked for reading keeps its object, and makes a command
  * that wants to change or destroy it meanwhile fail with EBUSY.  It must be
  * locked under hw_destroy_rwsem, since those who destroy a whole ufile expect
- * none of its uobjects to be locked; and while such a one waits for us, commands
- * of others on this ufile fail with EIO, which without us they would after us.
+ * none of its uobjects to be locked.  That such a one waits for us makes no
+ * command fail: rdma_alloc_begin_uobject() and ib_uverbs_mmap() then return EIO,
+ * but ib_uverbs_close() has no caller left, and ib_uverbs_free_hw_resources() has
+ * made all of them fail before, by uverbs_disassociate_api_pre().
  */
 #include <linux/fs.h>
 #include <linux/dma-buf.h>
