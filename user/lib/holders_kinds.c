@@ -92,6 +92,16 @@ static void dmabuf_kref(struct uobjscope_holders *holders, const struct uobjscop
 }
 
 /*
+ * A destroyed DMABUF whose dma-buf is alive, which is when its inode is known.  The
+ * dma-buf still has the uobject and the ufile, until uverbs_dmabuf_release().
+ */
+static bool is_dead_dmabuf(const struct uobjscope_record *uobj)
+{
+	return uobjscope_has(uobj, UOBJSCOPE_KEY_INO) &&
+	       text_is(uobj, UOBJSCOPE_KEY_STATE, "dead");
+}
+
+/*
  * ib_uobject.ref: rdma_alloc_commit_uobject() takes one for the list; the handle
  * has another until DESTROY, a file of class fd until its release.
  */
@@ -110,6 +120,8 @@ static void uobj_ref(struct uobjscope_holders *holders, const struct uobjscope_r
 	} else if (state && !strcmp(state, "dead") && !is_fd) {
 		/* Found by its handle, though its hardware object is gone. */
 		holders_add(holders, UOBJSCOPE_HOLDER_HANDLE, 1, NULL);
+	} else if (is_dead_dmabuf(uobj)) {
+		holders_add(holders, UOBJSCOPE_HOLDER_FILE, 1, NULL);
 	}
 	if (!uobjscope_get_signed(uobj, UOBJSCOPE_KEY_USECNT, &usecnt) || !usecnt)
 		return;
@@ -263,7 +275,7 @@ void holders_of_uobj(struct uobjscope_holders *holders, const struct uobjscope_r
 
 /* ---- ufiles ---- */
 
-/* A dma-buf whose uobject is destroyed still holds the ufile until its release. */
+/* The same of a dma-buf whose uobject is not in the snapshot. */
 static bool is_orphan(const struct uobjscope *scope, uint64_t ino)
 {
 	return !uobjscope_dmabuf(scope, ino);
@@ -409,6 +421,8 @@ static void ufile_ref(struct uobjscope_holders *holders, const struct uobjscope_
 		    (text_is(uobj, UOBJSCOPE_KEY_STATE, "live") ||
 		     text_is(uobj, UOBJSCOPE_KEY_STATE, "locked")))
 			holders_add(holders, UOBJSCOPE_HOLDER_UOBJ, 1, uobj);
+		else if (is_dead_dmabuf(uobj))
+			holders_add(holders, UOBJSCOPE_HOLDER_DMABUF, 1, uobj);
 	}
 	add_orphan_dmabufs(holders, fds, uobjscope_find(scope, UOBJSCOPE_ATTACHES_BY_UFILE, id));
 	add_dead_files(holders, fds);

@@ -377,6 +377,16 @@ run "${live[@]}" holders ufile:2/DM:2
 expect_out "mapping     pid 155 (m6) start 0x7fb642116000"
 run "${unbound[@]}" holders ufile:2
 expect_out "dma-buf     ino 3, its uobject is destroyed"
+# The same where the module still found the uobject by its dma-buf.
+sed -e '/^ufile id=7/i uobj ufile=2 type=DMABUF type_id=0x13 class=fd ref=1 usecnt=0 state=dead token=00000000000000aa ino=3 file_ref=1 size=8192 kref=0 revoked=1' \
+	-e 's/^end .*/end records=12/' "$samples/unbound.txt" > "$scratch/destroyed"
+run -f "$scratch/destroyed" --fds "$samples/unbound.fds" holders ufile:2
+expect_status 0
+expect_out "dma-buf     ino 3, its uobject is destroyed"
+[ "$(grep -c 'ino 3' "$scratch/out")" = 1 ] || fail "one dma-buf is named twice"
+run -f "$scratch/destroyed" --fds "$samples/unbound.fds" holders ino:3
+expect_out "unexplained 0"
+! grep -q 'unexplained [1-9]' "$scratch/out" || fail "the dma-buf has its uobject"
 sed 's/ pid=155 start/ start/' "$samples/live.txt" > "$scratch/nopid"
 run -f "$scratch/nopid" holders ufile:2/VAR:1
 expect_out "mapping     pid not known start 0x7fb642118000"
