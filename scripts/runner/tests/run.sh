@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The runner runs tests that fail, crash, hang, and take the kernel with them; each
-# must give the verdict and the exit status that it deserves.
+# must give the verdict and the exit status that it deserves; and so must a module that
+# cannot be loaded.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/../../lab/lib.sh"
@@ -21,16 +22,21 @@ print(1 if kvm_is_usable() else 2)
 PY
 )
 
-# guest NAME PROGRAM...: run them in a guest of their own.
-guest()
+# run_in TREE NAME ARGUMENT...: run those programs in a guest of their own.
+run_in()
 {
-	local name=$1
-	shift
+	local tree=$1 name=$2
+	shift 2
 	say "guest $name: $*"
 	rc=0
-	python3 "$TOP/scripts/runner/run.py" --tree "$w/tree" --no-vhca --kernel "$KERNEL" \
+	python3 "$TOP/scripts/runner/run.py" --tree "$tree" --kernel "$KERNEL" \
 		--scale "$emulated_scale" --results "$w/$name" "$@" > "$w/$name.out" 2> "$w/$name.err" || rc=$?
 	echo "$rc" > "$w/$name.status"
+}
+
+guest()		# NAME PROGRAM...
+{
+	run_in "$w/tree" "$1" --no-vhca "${@:2}"
 }
 
 said()		# NAME TEXT: is that line in what the run printed?
@@ -118,6 +124,41 @@ check panic-the-rest-runs said panic '# ok 2 good.two'
 guest hang stops passes
 check hang-status status hang 3
 check hang-the-rest-runs said hang '# ok 2 good.two'
+
+# with_modules TREE: the tree with the modules that were built.
+with_modules()
+{
+	mkdir -p "$1"
+	cp -r "$w/tree/install" "$1/"
+	mkdir "$1/modules"
+	find "$built/modules" -name '*.ko' -exec cp {} "$1/modules/" \;
+}
+
+# Cut short, a module is none.  What needs it is then said to have failed, all of it,
+# also what would have passed without.
+built=$("$LAB/build.sh" modules)
+with_modules "$w/observed"
+with_modules "$w/unobserved"
+truncate -s 4096 "$w/unobserved/modules/uobjscope.ko"
+with_modules "$w/undriven"
+truncate -s 4096 "$w/undriven/modules/mlx5_vhca.ko"
+
+run_in "$w/observed" observed passes
+check all-modules-status status observed 0
+check all-modules-closing-line said observed '4 passed, 0 failed, 1 skipped'
+
+run_in "$w/unobserved" unobserved passes fails
+check no-observer-status status unobserved 1
+check no-observer-closing-line said unobserved '2 passed, 3 failed, 0 skipped'
+check no-observer-is-named said unobserved 'FAIL boot.kernel-log: kernel log: failed: loading uobjscope.ko'
+check no-observer-fails-the-first said unobserved 'FAIL passes.sh.passes.sh: loading uobjscope.ko failed'
+check no-observer-fails-the-rest said unobserved 'FAIL fails.sh.fails.sh: loading uobjscope.ko failed'
+check no-observer-totals-agree same_totals unobserved
+
+run_in "$w/undriven" undriven passes
+check no-device-status status undriven 1
+check no-device-closing-line said undriven '1 passed, 3 failed, 0 skipped'
+check no-device-is-named said undriven 'FAIL passes.sh.passes.sh: loading the drivers and the virtual HCA failed'
 
 # A guest that cannot boot is the lab's fault, not the code's.
 no_boot()
