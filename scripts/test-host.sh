@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests that need no guest: of the lab's scripts, of the runner's parsers, and of
-# libuobjscope and the uobjscope command on snapshots that were saved.
+# Tests that need no guest: of the lab's scripts, of the runner's parsers, of
+# libuobjscope and the uobjscope command on snapshots that were saved, and of what of
+# uobjscope.ko makes text, compiled for the host.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lab/lib.sh"
@@ -10,7 +11,7 @@
 . "$TOP/scripts/tally.sh"
 
 out=$(mktemp)
-trap 'rm -f "$out" "$out.tally" "$out.user"' EXIT
+trap 'rm -f "$out" "$out.tally" "$out.tap"' EXIT
 
 TALLY=$out.tally "$LAB/tests/run.sh" | sed '$d' || :
 read -r p f s < "$out.tally"
@@ -31,21 +32,32 @@ while read -r name _ verdict; do
 	fi
 done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 - \2/p' "$out")
 # In the root file system, which has all that they want.
-user_tests()
+inside()
 {
 	mkdir -p "$TOP/build/host"
-	"$LAB/in-rootfs.sh" --bind "$TOP:/src" --bind "$TOP/build/host:/out:rw" \
-		make -s -C /src/user OUTPUT=/out/user check
+	"$LAB/in-rootfs.sh" --bind "$TOP:/src" --bind "$TOP/build/host:/out:rw" "$@"
 }
-user_tests > "$out.user" 2>&1 && status=0 || status=$?
-while read -r line; do
-	name=user-$(echo "$line" | sed -E 's/^(not )?ok [0-9]+ ([^ ]+).*/\2/')
-	case $line in
-	*"# SKIP "*) skip "$name" "${line#*# SKIP }" ;;
-	ok*) check "$name" true ;;
-	*) check "$name" show_and_fail -A 20 -F "$line" "$out.user" ;;
-	esac
-done < <(grep -E '^(not )?ok [0-9]' "$out.user")
-[ "$status" = 0 ] || [ "$failed" -gt 0 ] || check user-tests-end-well show_and_fail '' "$out.user"
+
+# take_tap PREFIX COMMAND...: its results become ours; what follows "not ok" is shown.
+take_tap()
+{
+	local prefix=$1 status=0 before=$failed line name
+	shift
+	"$@" > "$out.tap" 2>&1 || status=$?
+	while read -r line; do
+		name=$prefix-$(echo "$line" | sed -E 's/^(not )?ok [0-9]+ ([^ ]+).*/\2/')
+		case $line in
+		*"# SKIP "*) skip "$name" "${line#*# SKIP }" ;;
+		ok*) check "$name" true ;;
+		*) check "$name" show_and_fail -A 20 -F "$line" "$out.tap" ;;
+		esac
+	done < <(grep -E '^(not )?ok [0-9]' "$out.tap")
+	[ "$status" = 0 ] || [ "$failed" -gt "$before" ] ||
+		check "$prefix-tests-end-well" show_and_fail '' "$out.tap"
+}
+
+source=$("$LAB/kernel.sh" source)
+take_tap kernel inside --bind "$source:/ksrc" /src/user/tests/kernel/run.sh /out/kernel /ksrc
+take_tap user inside make -s -C /src/user OUTPUT=/out/user check
 grep -q '^Ran [1-9]' "$out" || check runner-unit-tests show_and_fail
 tally_end
