@@ -5,7 +5,9 @@
 # It is not run with the other tests; nothing of it fails but what cannot be measured.
 #
 #   BENCH_COUNTS="100 1000 5000"   how many memory regions
-#   BENCH_MS=2000                  how long each rate is measured
+#   BENCH_MS=2000                  how long a file is read for its mean time
+#   BENCH_ROUNDS=15                how often each rate is measured
+#   BENCH_ROUND_MS=200             how long each time
 
 DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
@@ -14,6 +16,8 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 MODULE=${UOBJSCOPE_KO:-/uobjscope/modules/uobjscope.ko}
 BENCH_COUNTS=${BENCH_COUNTS:-100 1000 5000}
 BENCH_MS=${BENCH_MS:-2000}
+BENCH_ROUNDS=${BENCH_ROUNDS:-15}
+BENCH_ROUND_MS=${BENCH_ROUND_MS:-200}
 REPEAT=3
 
 # A file's mean time to be opened and read, that of a command with its start; in ns.
@@ -57,37 +61,14 @@ objects()
 	done
 }
 
-rate() { "$DIR/many" churn "$BENCH_MS" | sed -n 's/rate=//p'; }
-
-rate_beside()	# COMMAND...: that must run for longer than the measurement
-{
-	"$@" < /dev/null > "$w/beside" 2>&1 &
-	beside=$!
-	rate
-	wait $beside || echo "$*: failed" >&2
-}
-
-# Turn by turn, so that a slow spell of the machine meets all alike.  Beside a process
-# that only computes is what the second processor costs by itself, which is much where
-# processors are emulated or shared.
+# What the other CPU costs by itself is in the ratios to it; see observe_rates.c.
 rates()
 {
-	alone=0 spinning=0 reading=0 long=$((BENCH_MS + 1000))
-	for _ in $(seq $REPEAT); do
-		alone=$((alone + $(rate)))
-		spinning=$((spinning + $(rate_beside "$DIR/many" spin $long)))
-		reading=$((reading + $(rate_beside "$DIR/many" read "$1" $long)))
-	done
-	awk -v a=$alone -v c=$spinning -v r=$reading -v n=$REPEAT -v what="$1" 'BEGIN {
-		printf "VARs allocated and freed a second: alone %.0f, beside a busy process %.0f, beside a reader of %s %.0f\n",
-			a / n, c / n, what, r / n
-		printf "ratio to alone %.3f, to beside a busy process %.3f\n", r / a, r / c
-	}'
-	echo "the reader: $(cat "$w/beside")"
+	"$DIR/observe_rates" "$BENCH_ROUNDS" "$BENCH_ROUND_MS" $SCOPE_DEBUGFS/snapshot \
+		$SCOPE_DEBUGFS/fds > "$w/rates" || return 1
+	sed 's/^/VARs allocated and freed a second, /' "$w/rates"
+	[ "$(grep -c 'rate [1-9]' "$w/rates")" = 5 ] || { echo "not all were measured"; return 1; }
 }
-
-rates_beside_snapshot() { rates $SCOPE_DEBUGFS/snapshot; }
-rates_beside_fds() { rates $SCOPE_DEBUGFS/fds; }
 
 holds()
 {
@@ -120,9 +101,8 @@ if [ -r "$MODULE" ]; then
 fi
 
 ktap_print_header
-ktap_set_plan 4
+ktap_set_plan 3
 print_all objects
-print_all rates_beside_snapshot
-print_all rates_beside_fds
+print_all rates
 print_all holds
 ktap_finished

@@ -5,13 +5,10 @@
  *   many hold KIND=COUNT...   have so many pd, mr, var, dm or cq; "ready" is printed
  *                             when all are there, and they go when the standard input
  *                             ends
- *   many churn MS             allocate and free a VAR over and over for so long, print
- *                             "rate=N", times a second
  *   many read FILE [MS]       read a file over and over until the standard input ends, or
  *                             for so long; print "reads=N", and "ns=N" for the mean
  *   many walk MS KIND         allocate, use and free an object of a kind (var: mapped; dm:
  *                             exported; mr) over and over for so long
- *   many spin MS              do nothing, busily, for so long
  *   many time N COMMAND...    run a command so often, its output thrown away, and print
  *                             "ns=N" for the mean
  *
@@ -110,25 +107,6 @@ static int hold(int argc, char **argv)
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	return 0;
-}
-
-static int churn(uint64_t ms)
-{
-	uint64_t began, end, n;
-	struct mlx5dv_var *var;
-
-	if (open_device())
-		return 1;
-	began = now_ns();
-	end = began + ms * 1000000;
-	for (n = 0; now_ns() < end; n++) {
-		var = mlx5dv_alloc_var(context, 0);
-		if (!var)
-			return failed("mlx5dv_alloc_var");
-		mlx5dv_free_var(var);
-	}
-	printf("rate=%llu\n", (unsigned long long)(n * 1000000000ULL / (now_ns() - began)));
 	return 0;
 }
 
@@ -261,15 +239,6 @@ static int read_loop(const char *path, uint64_t ms)
 	return 0;
 }
 
-static int spin(uint64_t ms)
-{
-	uint64_t end = now_ns() + ms * 1000000;
-
-	while (now_ns() < end)
-		;
-	return 0;
-}
-
 static int run_once(char **command)
 {
 	int status, null;
@@ -310,10 +279,6 @@ int main(int argc, char **argv)
 {
 	if (argc >= 3 && !strcmp(argv[1], "hold"))
 		return hold(argc - 2, argv + 2);
-	if (argc == 3 && !strcmp(argv[1], "churn"))
-		return churn(strtoull(argv[2], NULL, 0));
-	if (argc == 3 && !strcmp(argv[1], "spin"))
-		return spin(strtoull(argv[2], NULL, 0));
 	if (argc == 4 && !strcmp(argv[1], "walk"))
 		return walk(strtoull(argv[2], NULL, 0), argv[3]);
 	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "read"))
@@ -321,6 +286,6 @@ int main(int argc, char **argv)
 	if (argc >= 4 && !strcmp(argv[1], "time"))
 		return measure(atoi(argv[2]), argv + 3);
 	fprintf(stderr,
-		"usage: many hold KIND=COUNT...|churn MS|walk MS KIND|read FILE [MS]|spin MS|time N COMMAND...\n");
+		"usage: many hold KIND=COUNT...|walk MS KIND|read FILE [MS]|time N COMMAND...\n");
 	return 2;
 }
