@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BAR0: a window of memory that the kernel was told not to use, with
- * memmap=SIZE$ADDRESS on its command line.
+ * BAR0: the device's share of the window.
  *
  * x86 allows one memory type for a physical page.  mlx5_core maps the
  * initialization segment with ioremap(), users map VARs uncached and device
@@ -10,41 +9,12 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/ioport.h>
+#include <linux/io.h>
 #include <linux/sizes.h>
 
 #include "vhca.h"
 
 #define VHCA_PROBE_WORDS	4
-
-/*
- * Put the window inside the "Reserved" entry of the firmware map.  Where both
- * have the same range, insert_resource() makes the entry a child of the
- * window, and the BAR would find no room: then request it below the entry.
- */
-static int vhca_window_claim(struct resource *window)
-{
-	struct resource *entry;
-	int err;
-
-	err = insert_resource(&iomem_resource, window);
-	if (err)
-		return err;
-	entry = window->child;
-	if (!entry)
-		return 0;
-	remove_resource(window);
-	/*
-	 * remove_resource() moves the child up, but leaves these, and with
-	 * them the tree would get a loop.
-	 */
-	window->child = NULL;
-	window->sibling = NULL;
-	if (entry->start > window->start || entry->end < window->end ||
-	    entry->flags & IORESOURCE_BUSY)
-		return -EBUSY;
-	return request_resource(entry, window);
-}
 
 /* memmap= can name addresses where the machine has no memory. */
 static bool vhca_window_holds(struct vhca *v)
@@ -93,51 +63,22 @@ static int vhca_bar_map(struct vhca *v)
 }
 
 /**
- * vhca_bar_init - claim the window, map it and clear what the driver reads
- * @v: the device
+ * vhca_bar_init - map the device's share of the window and clear what the
+ *	driver reads
+ * @v: the device, whose root has claimed the window
  *
  * Return: 0 or a negative errno, after a line in the log
  */
 int vhca_bar_init(struct vhca *v)
 {
-	u64 start = v->params.bar_phys, size = v->params.bar_size;
 	int err;
 
-	if (region_intersects(start, size, IORESOURCE_SYSTEM_RAM,
-			      IORES_DESC_NONE) != REGION_DISJOINT) {
-		vhca_err(v, "[mem 0x%llx-0x%llx] is System RAM: boot with memmap=%lluM$0x%llx\n",
-			 start, start + size - 1, size >> 20, start);
-		return -EBUSY;
-	}
-	v->window = (struct resource) {
-		.name	= "mlx5_vhca BAR0 window",
-		.start	= start,
-		.end	= start + size - 1,
-		.flags	= IORESOURCE_MEM | IORESOURCE_PREFETCH |
-			  IORESOURCE_MEM_64,
-	};
-	err = vhca_window_claim(&v->window);
-	if (err) {
-		vhca_err(v, "[mem 0x%llx-0x%llx] is in use (%d): boot with memmap=%lluM$ADDRESS and give ADDRESS as bar_phys\n",
-			 start, start + size - 1, err, size >> 20);
-		return err;
-	}
-	/*
-	 * Anything else may be a hole in which a device lies: it must not be
-	 * written to.
-	 */
-	if (v->window.parent->desc != IORES_DESC_RESERVED) {
-		vhca_err(v, "[mem 0x%llx-0x%llx] is not reserved: boot with memmap=%lluM$0x%llx\n",
-			 start, start + size - 1, size >> 20, start);
-		err = -ENXIO;
-		goto err_remove;
-	}
 	err = vhca_bar_map(v);
 	if (err)
 		goto err_unmap;
 	if (!vhca_window_holds(v)) {
 		vhca_err(v, "no memory behind the window at 0x%llx: boot with memmap=%lluM$ADDRESS, ADDRESS within the machine's RAM\n",
-			 start, size >> 20);
+			 (u64)v->params.bar_phys, v->root->reserve_size >> 20);
 		err = -ENXIO;
 		goto err_unmap;
 	}
@@ -149,17 +90,14 @@ int vhca_bar_init(struct vhca *v)
 
 err_unmap:
 	vhca_bar_unmap(v);
-err_remove:
-	remove_resource(&v->window);
 	return err;
 }
 
 /**
- * vhca_bar_exit - give the window back
+ * vhca_bar_exit - unmap it
  * @v: the device, whose function and firmware are gone
  */
 void vhca_bar_exit(struct vhca *v)
 {
 	vhca_bar_unmap(v);
-	remove_resource(&v->window);
 }

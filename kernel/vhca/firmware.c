@@ -196,7 +196,7 @@ int vhca_firmware_start(struct vhca *v)
 	vhca_init_segment_fill(v);
 	v->last_tick = jiffies;
 	v->thread = kthread_run(vhca_firmware_thread, v, "mlx5_vhca/%u",
-				v->params.domain);
+				v->index);
 	if (IS_ERR(v->thread)) {
 		err = PTR_ERR(v->thread);
 		goto err_caps;

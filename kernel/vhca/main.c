@@ -7,6 +7,7 @@
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "vhca.h"
@@ -17,11 +18,19 @@ MODULE_PARM_DESC(bar_phys, "Physical address of the memory given by memmap=SIZE$
 
 static unsigned long bar_size = VHCA_BAR_MIN_SIZE;
 module_param(bar_size, ulong, 0444);
-MODULE_PARM_DESC(bar_size, "Bytes of it: a power of two, at least 64 MiB (default: 64 MiB)");
+MODULE_PARM_DESC(bar_size, "Bytes of it for each device: a power of two, at least 64 MiB (default: 64 MiB)");
+
+static uint hcas = 1;
+module_param(hcas, uint, 0444);
+MODULE_PARM_DESC(hcas, "Number of devices, 1 or 2; each has a BAR of bar_size (default: 1)");
+
+static char *topology = "separate";
+module_param(topology, charp, 0444);
+MODULE_PARM_DESC(topology, "separate: each on a host bridge of its own, port: all below one root port (default: separate)");
 
 static uint domain = 1;
 module_param(domain, uint, 0444);
-MODULE_PARM_DESC(domain, "PCI domain that the function appears on (default: 1)");
+MODULE_PARM_DESC(domain, "PCI domain that the first function appears on (default: 1)");
 
 static uint device_id = 0x101e;
 module_param(device_id, uint, 0444);
@@ -43,8 +52,48 @@ static uint msix_vectors = 16;
 module_param(msix_vectors, uint, 0444);
 MODULE_PARM_DESC(msix_vectors, "MSI-X vectors (default: 16)");
 
-/* Changed by module init and exit only, which the module loader serializes. */
+/**
+ * struct vhca_setup - the parameters that are not of a single device
+ * @hcas: number of devices
+ * @nr_roots: number of host bridges that they are below
+ * @port: there is a root port between
+ * @domain: PCI domain of the first host bridge
+ * @config: of all devices; only the address of the BAR differs
+ */
+struct vhca_setup {
+	unsigned int		hcas;
+	unsigned int		nr_roots;
+	bool			port;
+	u32			domain;
+	struct vhca_config	config;
+};
+
+/*
+ * Changed by module init and exit only, which the module loader serializes,
+ * and only while there is no function, thus no command.
+ */
 static LIST_HEAD(vhca_devices);
+static struct vhca_root *vhca_roots[VHCA_MAX_HCAS];
+static unsigned int vhca_nr_roots;
+
+/**
+ * vhca_for_each_other - visit the other devices
+ * @v: the device that is left out
+ * @visit: called for each
+ * @data: handed on to @visit
+ *
+ * Context: firmware thread, no vhca.lock held if @visit takes it
+ */
+void vhca_for_each_other(struct vhca *v,
+			 void (*visit)(struct vhca *other, void *data),
+			 void *data)
+{
+	struct vhca *other;
+
+	list_for_each_entry(other, &vhca_devices, node)
+		if (other != v)
+			visit(other, data);
+}
 
 static bool vhca_in_range(const char *name, unsigned int value,
 			  unsigned int min, unsigned int max)
@@ -56,25 +105,42 @@ static bool vhca_in_range(const char *name, unsigned int value,
 	return false;
 }
 
-/*
- * Fill @config from the parameters.  One line in the log names the first
- * parameter that is wrong.
- */
-static int vhca_read_params(struct vhca_config *config)
+static bool vhca_window_is_good(u64 size)
 {
 	if (!is_power_of_2(bar_size) || bar_size < VHCA_BAR_MIN_SIZE) {
 		pr_err("parameter bar_size: got %lu, expected a power of two, at least %u\n",
 		       bar_size, VHCA_BAR_MIN_SIZE);
-		return -EINVAL;
+		return false;
 	}
 	if (!bar_phys || !IS_ALIGNED(bar_phys, bar_size) ||
-	    bar_phys + bar_size - 1 < bar_phys) {
-		pr_err("parameter bar_phys: got 0x%lx, expected the address of %lu MiB of reserved memory, a multiple of its size: boot with memmap=%luM$ADDRESS and give ADDRESS here\n",
-		       bar_phys, bar_size >> 20, bar_size >> 20);
+	    bar_phys + size - 1 < bar_phys) {
+		pr_err("parameter bar_phys: got 0x%lx, expected the address of %llu MiB of reserved memory, a multiple of %lu MiB: boot with memmap=%lluM$ADDRESS and give ADDRESS here\n",
+		       bar_phys, size >> 20, bar_size >> 20, size >> 20);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Fill @setup from the parameters.  One line in the log names the first
+ * parameter that is wrong.
+ */
+static int vhca_read_params(struct vhca_setup *setup)
+{
+	bool port = !strcmp(topology, "port");
+
+	if (!vhca_in_range("hcas", hcas, 1, VHCA_MAX_HCAS))
+		return -EINVAL;
+	if (!port && strcmp(topology, "separate")) {
+		pr_err("parameter topology: got %s, expected separate or port\n",
+		       topology);
 		return -EINVAL;
 	}
+	if (!vhca_window_is_good((u64)hcas * bar_size))
+		return -EINVAL;
 	/* Domain 0 is the machine's own; ACPI segments have 16 bits. */
-	if (!vhca_in_range("domain", domain, 1, 0xffff) ||
+	if (!vhca_in_range("domain", domain, 1,
+			   0xffff - (port ? 0 : hcas - 1)) ||
 	    !vhca_in_range("device_id", device_id, 0, 0xffff) ||
 	    !vhca_in_range("msix_vectors", msix_vectors, 2, VHCA_MAX_VECTORS) ||
 	    !vhca_in_range("log_var_stride", log_var_stride, VHCA_PAGE_SHIFT,
@@ -88,21 +154,31 @@ static int vhca_read_params(struct vhca_config *config)
 		       memic_size, VHCA_PAGE_SIZE, VHCA_MEMIC_MAX_SIZE);
 		return -EINVAL;
 	}
-	*config = (struct vhca_config) {
-		.bar_phys	= bar_phys,
-		.bar_size	= bar_size,
+	*setup = (struct vhca_setup) {
+		.hcas		= hcas,
+		.nr_roots	= port ? 1 : hcas,
+		.port		= port,
 		.domain		= domain,
-		.device_id	= device_id,
-		.log_var_count	= log_var_count,
-		.log_var_stride	= log_var_stride,
-		.memic_size	= memic_size,
-		.vectors	= msix_vectors,
+		.config		= {
+			.bar_phys	= bar_phys,
+			.bar_size	= bar_size,
+			.device_id	= device_id,
+			.log_var_count	= log_var_count,
+			.log_var_stride	= log_var_stride,
+			.memic_size	= memic_size,
+			.vectors	= msix_vectors,
+		},
 	};
 	return 0;
 }
 
-/* Whoever returns an error has said why in the log. */
-static struct vhca *vhca_create(const struct vhca_config *config)
+/*
+ * Make the device of a function, ready for a driver but for the function
+ * itself.  Whoever returns an error has said why in the log.
+ */
+static struct vhca *vhca_create(struct vhca_root *root, unsigned int function,
+				unsigned int index,
+				const struct vhca_config *config)
 {
 	struct vhca *v;
 	int err;
@@ -110,32 +186,26 @@ static struct vhca *vhca_create(const struct vhca_config *config)
 	v = vzalloc(sizeof(*v));
 	if (!v)
 		return ERR_PTR(-ENOMEM);
+	v->root = root;
+	v->index = index;
 	v->params = *config;
-	snprintf(v->name, sizeof(v->name), "%04x:00:00.0", config->domain);
+	v->params.bar_phys += index * config->bar_size;
+	snprintf(v->name, sizeof(v->name), "%04x:%02x:00.%u", root->domain,
+		 vhca_root_function_bus(root), function);
 	mutex_init(&v->lock);
-	vhca_pci_init(v);
+	vhca_config_fill_function(v);
+	vhca_msi_init_vectors(v);
 
 	err = vhca_bar_init(v);
 	if (err)
 		goto err_free;
-	err = vhca_msi_init(v);
-	if (err)
-		goto err_bar;
 	err = vhca_firmware_start(v);
 	if (err)
-		goto err_msi;
+		goto err_bar;
 	vhca_debugfs_add(v);
-	err = vhca_pci_add(v);
-	if (err)
-		goto err_firmware;
 	list_add_tail(&v->node, &vhca_devices);
 	return v;
 
-err_firmware:
-	vhca_debugfs_remove(v);
-	vhca_firmware_stop(v);
-err_msi:
-	vhca_msi_exit(v);
 err_bar:
 	vhca_bar_exit(v);
 err_free:
@@ -144,18 +214,17 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/*
- * The driver is unbound first and with a working device, so that it gives
- * everything back.  The debugfs files stay until then, as somebody may want to
- * see what is left.
- */
+/* The driver has been unbound, with a working device. */
+static void vhca_stop(struct vhca *v)
+{
+	/* Until now somebody may have wanted to see what is left. */
+	vhca_debugfs_remove(v);
+	vhca_firmware_stop(v);
+}
+
 static void vhca_destroy(struct vhca *v)
 {
 	list_del(&v->node);
-	vhca_pci_remove(v);
-	vhca_debugfs_remove(v);
-	vhca_firmware_stop(v);
-	vhca_msi_exit(v);
 	vhca_bar_exit(v);
 	vhca_info(v, "removed after %llu commands, %llu events, %llu completions, %llu interrupts, %llu work requests\n",
 		  v->recorder.seq, v->stats.events, v->stats.completions,
@@ -164,31 +233,128 @@ static void vhca_destroy(struct vhca *v)
 	vfree(v);
 }
 
-static int __init vhca_init(void)
+static void vhca_root_destroy(struct vhca_root *root)
 {
-	struct vhca_config config;
+	unsigned int i;
+
+	for (i = 0; i < root->nr_functions; i++)
+		if (root->functions[i])
+			vhca_destroy(root->functions[i]);
+	vhca_msi_exit(root);
+	vhca_window_release(root);
+	kfree(root->port);
+	kfree(root);
+}
+
+/* Make host bridge number @index, all but the bus. */
+static struct vhca_root *vhca_root_create(const struct vhca_setup *setup,
+					  unsigned int index)
+{
+	const struct vhca_config *config = &setup->config;
+	struct vhca_root *root;
+	int err = -ENOMEM;
+
+	root = kzalloc_obj(*root);
+	if (!root)
+		return ERR_PTR(-ENOMEM);
+	root->domain = setup->domain + index;
+	snprintf(root->name, sizeof(root->name), "domain %u", root->domain);
+	root->nr_functions = setup->hcas / setup->nr_roots;
+	root->reserve_start = config->bar_phys;
+	root->reserve_size = setup->hcas * config->bar_size;
+	if (setup->port) {
+		root->port = kzalloc_obj(*root->port);
+		if (!root->port)
+			goto err_free;
+	}
+	err = vhca_window_claim(root, config->bar_phys +
+				index * config->bar_size,
+				root->nr_functions * config->bar_size);
+	if (err)
+		goto err_free;
+	if (root->port)
+		vhca_config_fill_port(root);
+	err = vhca_msi_init(root);
+	if (err)
+		goto err_window;
+	return root;
+
+err_window:
+	vhca_window_release(root);
+err_free:
+	kfree(root->port);
+	kfree(root);
+	return ERR_PTR(err);
+}
+
+/*
+ * Whatever there is, in any state between nothing and all.  All drivers go
+ * first, then all firmware: a driver may need the firmware of another device,
+ * whose memory it has mapped, and the firmware may look at another device.
+ */
+static void vhca_remove_all(void)
+{
+	struct vhca *v;
+	unsigned int i;
+
+	for (i = vhca_nr_roots; i-- > 0;)
+		if (vhca_roots[i]->bus)
+			vhca_root_remove(vhca_roots[i]);
+	list_for_each_entry(v, &vhca_devices, node)
+		vhca_stop(v);
+	while (vhca_nr_roots)
+		vhca_root_destroy(vhca_roots[--vhca_nr_roots]);
+	vhca_debugfs_exit();
+}
+
+/* What was made when it fails is left to vhca_remove_all(). */
+static int vhca_make_all(const struct vhca_setup *setup)
+{
+	struct vhca_root *root;
+	unsigned int i;
 	struct vhca *v;
 	int err;
 
-	err = vhca_read_params(&config);
-	if (err)
-		return err;
-	vhca_debugfs_init();
-	v = vhca_create(&config);
-	if (IS_ERR(v)) {
-		vhca_debugfs_exit();
-		return PTR_ERR(v);
+	for (i = 0; i < setup->nr_roots; i++) {
+		root = vhca_root_create(setup, i);
+		if (IS_ERR(root))
+			return PTR_ERR(root);
+		vhca_roots[vhca_nr_roots++] = root;
+	}
+	for (i = 0; i < setup->hcas; i++) {
+		root = vhca_roots[i / vhca_roots[0]->nr_functions];
+		v = vhca_create(root, i % root->nr_functions, i,
+				&setup->config);
+		if (IS_ERR(v))
+			return PTR_ERR(v);
+		root->functions[i % root->nr_functions] = v;
+	}
+	for (i = 0; i < setup->nr_roots; i++) {
+		err = vhca_root_add(vhca_roots[i]);
+		if (err)
+			return err;
 	}
 	return 0;
 }
 
+static int __init vhca_init(void)
+{
+	struct vhca_setup setup;
+	int err;
+
+	err = vhca_read_params(&setup);
+	if (err)
+		return err;
+	vhca_debugfs_init();
+	err = vhca_make_all(&setup);
+	if (err)
+		vhca_remove_all();
+	return err;
+}
+
 static void __exit vhca_exit(void)
 {
-	struct vhca *v, *next;
-
-	list_for_each_entry_safe(v, next, &vhca_devices, node)
-		vhca_destroy(v);
-	vhca_debugfs_exit();
+	vhca_remove_all();
 }
 
 module_init(vhca_init);

@@ -3,7 +3,8 @@
  * MSI-X: the parent interrupt domain, and raising an interrupt.
  *
  * The domain that x86 would use by default acknowledges the local APIC and
- * insists on being called from a vector, so the function has one of its own.
+ * insists on being called from a vector, so each host bridge has one of its
+ * own, in which every function below has VHCA_MAX_VECTORS numbers.
  * mlx5_core's event queue handlers take spinlocks as in hard interrupt
  * context; an irq_work of the hard kind gives them that.  The mask bits of the
  * MSI-X table are memory and are not looked at: a masked interrupt is lazily
@@ -71,17 +72,22 @@ static int vhca_msi_alloc(struct irq_domain *domain, unsigned int virq,
 			  unsigned int nr, void *arg)
 {
 	const struct msi_desc *desc = ((msi_alloc_info_t *)arg)->desc;
-	struct vhca *v = domain->host_data;
-	unsigned int i;
+	const struct pci_dev *pdev = to_pci_dev(desc->dev);
+	unsigned int i, first;
+	struct vhca *v;
 
+	v = vhca_root_find(domain->host_data, pdev->bus->number, pdev->devfn);
+	if (!v)
+		return -ENODEV;
 	if (desc->msi_index + nr > v->params.vectors)
 		return -ENOSPC;
+	first = PCI_FUNC(pdev->devfn) * VHCA_MAX_VECTORS + desc->msi_index;
 	/*
 	 * Edge: an interrupt that is raised while its handler runs makes the
 	 * handler run again; the simple flow would lose it.
 	 */
 	for (i = 0; i < nr; i++) {
-		irq_domain_set_info(domain, virq + i, desc->msi_index + i,
+		irq_domain_set_info(domain, virq + i, first + i,
 				    &vhca_msi_chip, v, handle_edge_irq, NULL,
 				    "edge");
 		WRITE_ONCE(v->vectors[desc->msi_index + i].virq, virq + i);
@@ -92,13 +98,14 @@ static int vhca_msi_alloc(struct irq_domain *domain, unsigned int virq,
 static void vhca_msi_free(struct irq_domain *domain, unsigned int virq,
 			  unsigned int nr)
 {
-	struct vhca *v = domain->host_data;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		struct irq_data *data = irq_domain_get_irq_data(domain,
 								virq + i);
-		struct vhca_vector *vector = &v->vectors[data->hwirq];
+		struct vhca *v = irq_data_get_irq_chip_data(data);
+		struct vhca_vector *vector =
+			&v->vectors[data->hwirq % VHCA_MAX_VECTORS];
 
 		WRITE_ONCE(vector->virq, 0);
 		irq_work_sync(&vector->work);
@@ -136,34 +143,42 @@ static const struct msi_parent_ops vhca_msi_parent_ops = {
 };
 
 /**
- * vhca_msi_init - make the parent interrupt domain
+ * vhca_msi_init_vectors - make a device's interrupts ready to be raised
  * @v: the device
- *
- * Return: 0 or a negative errno, after a line in the log
  */
-int vhca_msi_init(struct vhca *v)
+void vhca_msi_init_vectors(struct vhca *v)
 {
-	struct irq_domain_info info = {
-		.size		= v->params.vectors,
-		.ops		= &vhca_msi_domain_ops,
-		.host_data	= v,
-	};
 	unsigned int i;
 
 	for (i = 0; i < VHCA_MAX_VECTORS; i++)
 		v->vectors[i].work = IRQ_WORK_INIT_HARD(vhca_vector_deliver);
+}
+
+/**
+ * vhca_msi_init - make the parent interrupt domain
+ * @root: the host bridge
+ *
+ * Return: 0 or a negative errno, after a line in the log
+ */
+int vhca_msi_init(struct vhca_root *root)
+{
+	struct irq_domain_info info = {
+		.size		= VHCA_MAX_HCAS * VHCA_MAX_VECTORS,
+		.ops		= &vhca_msi_domain_ops,
+		.host_data	= root,
+	};
 
 	info.fwnode = irq_domain_alloc_named_id_fwnode("mlx5_vhca",
-						       v->params.domain);
+						       root->domain);
 	if (!info.fwnode) {
-		vhca_err(v, "no memory for the interrupt domain\n");
+		pr_err("%s: no memory for the interrupt domain\n", root->name);
 		return -ENOMEM;
 	}
-	v->msi_domain = msi_create_parent_irq_domain(&info,
-						     &vhca_msi_parent_ops);
-	if (!v->msi_domain) {
+	root->msi_domain = msi_create_parent_irq_domain(&info,
+							&vhca_msi_parent_ops);
+	if (!root->msi_domain) {
 		irq_domain_free_fwnode(info.fwnode);
-		vhca_err(v, "cannot create the interrupt domain\n");
+		pr_err("%s: cannot create the interrupt domain\n", root->name);
 		return -ENODEV;
 	}
 	return 0;
@@ -171,12 +186,12 @@ int vhca_msi_init(struct vhca *v)
 
 /**
  * vhca_msi_exit - remove the parent interrupt domain
- * @v: the device, whose function is gone
+ * @root: the host bridge, whose bus is gone
  */
-void vhca_msi_exit(struct vhca *v)
+void vhca_msi_exit(struct vhca_root *root)
 {
-	struct fwnode_handle *fwnode = v->msi_domain->fwnode;
+	struct fwnode_handle *fwnode = root->msi_domain->fwnode;
 
-	irq_domain_remove(v->msi_domain);
+	irq_domain_remove(root->msi_domain);
 	irq_domain_free_fwnode(fwnode);
 }

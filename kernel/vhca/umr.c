@@ -214,16 +214,22 @@ static bool vhca_mkey_mtt_reaches(const struct vhca_mkey *mkey, u64 phys,
 	return false;
 }
 
+/*
+ * Does a key of @v reach memory of @owner?  Only an address on the bus leads
+ * to another device's memory; one in the own BAR is of the own memory alone.
+ */
 static bool vhca_mkey_reaches(struct vhca *v, const struct vhca_mkey *mkey,
-			      u64 start, u64 len)
+			      const struct vhca *owner, u64 start, u64 len)
 {
 	switch (vhca_mkey_mode(mkey)) {
 	case MLX5_MKC_ACCESS_MODE_MEMIC:	/* start_addr is in BAR0 */
-		return vhca_overlap(MLX5_GET64(mkc, mkey->context, start_addr),
+		return v == owner &&
+		       vhca_overlap(MLX5_GET64(mkc, mkey->context, start_addr),
 				    MLX5_GET64(mkc, mkey->context, len),
 				    start, len);
 	case MLX5_MKC_ACCESS_MODE_MTT:
-		return vhca_mkey_mtt_reaches(mkey, v->params.bar_phys + start,
+		return vhca_mkey_mtt_reaches(mkey,
+					     owner->params.bar_phys + start,
 					     len);
 	default:
 		/* PA reaches everything; KLM and KSM only other keys. */
@@ -232,15 +238,19 @@ static bool vhca_mkey_reaches(struct vhca *v, const struct vhca_mkey *mkey,
 }
 
 /**
- * vhca_mkey_check_memic - no key that is not free may reach device memory that
- *	is being freed
- * @v: the device
- * @start: offset of the memory in BAR0
+ * struct vhca_freed - device memory that is being freed
+ * @owner: the device that it is of
+ * @start: offset of the memory in its BAR0
  * @len: bytes of it
- *
- * Context: firmware thread, vhca.lock held
  */
-void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len)
+struct vhca_freed {
+	const struct vhca	*owner;
+	u64			start;
+	u64			len;
+};
+
+/* vhca.lock of @v held, not necessarily by its own thread. */
+static void vhca_mkey_check_freed(struct vhca *v, const struct vhca_freed *m)
 {
 	struct vhca_object *object;
 	unsigned long index;
@@ -248,9 +258,47 @@ void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len)
 	xa_for_each(&v->ledger.by_id[VHCA_MKEY], index, object) {
 		struct vhca_mkey *mkey = to_vhca_mkey(object);
 
-		if (!vhca_mkey_free(mkey) &&
-		    vhca_mkey_reaches(v, mkey, start, len))
-			vhca_violation(v, "memic_freed_under_mkey", start,
+		if (vhca_mkey_free(mkey) ||
+		    !vhca_mkey_reaches(v, mkey, m->owner, m->start, m->len))
+			continue;
+		if (v == m->owner)
+			vhca_violation(v, "memic_freed_under_mkey", m->start,
 				       index, NULL);
+		else
+			vhca_violation(v, "mkey_into_freed_memic", index,
+				       m->owner->params.bar_phys + m->start,
+				       NULL);
 	}
+}
+
+static void vhca_mkey_check_other(struct vhca *other, void *data)
+{
+	mutex_lock(&other->lock);
+	vhca_mkey_check_freed(other, data);
+	mutex_unlock(&other->lock);
+}
+
+/**
+ * vhca_mkey_check_memic - no key that is not free, of this device or another,
+ *	may reach device memory that is being freed
+ * @v: the device
+ * @start: offset of the memory in BAR0
+ * @len: bytes of it
+ *
+ * vhca.lock is dropped for a while, as the locks of the other devices are
+ * taken in turn.  What the caller knows stays true: nothing but the firmware
+ * thread changes the device's objects, and it is here.  That it is here also
+ * keeps the driver from being told that the memory is free, so no key that
+ * comes to reach it meanwhile can be a rightful one.
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len)
+{
+	struct vhca_freed freed = { .owner = v, .start = start, .len = len };
+
+	vhca_mkey_check_freed(v, &freed);
+	mutex_unlock(&v->lock);
+	vhca_for_each_other(v, vhca_mkey_check_other, &freed);
+	mutex_lock(&v->lock);
 }

@@ -2,7 +2,8 @@
 /*
  * A virtual mlx5 HCA: the device itself and the files that it is made of.
  *
- * Locking: vhca.lock is the only lock.  The firmware thread holds it while it
+ * Locking: vhca.lock is the only lock, and that of one device is never taken
+ * inside that of another.  The firmware thread holds it while it
  * executes a command or follows work queues; readers in debugfs hold it while
  * they copy.  No memory is allocated with it held except by the firmware
  * thread, which never waits for reclaim (see firmware.c).  The thread takes no
@@ -24,6 +25,7 @@
 #include "object.h"
 #include "queues.h"
 #include "record.h"
+#include "root.h"
 
 /*
  * BAR0.  The device is told apart by offset alone; what lies between is not
@@ -55,7 +57,6 @@
 
 #define VHCA_TLP_VAR_COUNT	8
 #define VHCA_MAX_VECTORS	64
-#define VHCA_CONFIG_SIZE	4096
 
 /* Firmware pages asked for; mlx5_core gives them in two steps. */
 #define VHCA_BOOT_PAGES		4
@@ -81,9 +82,8 @@
 
 /**
  * struct vhca_config - what the administrator chose, checked in main.c
- * @bar_phys: physical address of the memory that plays BAR0
+ * @bar_phys: physical address of the memory that plays this device's BAR0
  * @bar_size: its size in bytes, a power of two
- * @domain: PCI domain that the function appears on
  * @device_id: PCI device id
  * @log_var_count: log2 of the number of VAR doorbell pages
  * @log_var_stride: log2 of the distance from one to the next, in bytes
@@ -93,7 +93,6 @@
 struct vhca_config {
 	phys_addr_t	bar_phys;
 	u64		bar_size;
-	u32		domain;
 	u16		device_id;
 	u8		log_var_count;
 	u8		log_var_stride;
@@ -140,14 +139,9 @@ enum vhca_gap {
  * @index: which of the module's devices it is, from 0
  * @name: PCI address of the function
  * @lock: see the top of this file
- * @sysdata: what x86 has to know of the bus; outlives @bus
- * @bus: root bus
- * @bus_resource: its range of bus numbers
- * @window: the BAR window in the resource tree
- * @config: config space, byte by byte
- * @config_mask: bits of @config that the driver can write
+ * @root: the host bridge that the function is below
+ * @config: config space of the function
  * @bus_master: the driver allows DMA
- * @msi_domain: parent interrupt domain
  * @vectors: MSI-X vectors
  * @init_segment: mapping of BAR0's first part
  * @var: mapping of the VAR pages
@@ -179,18 +173,12 @@ struct vhca {
 	struct list_head	node;
 	struct vhca_config	params;
 	unsigned int		index;
-	char			name[16];
+	char			name[32];
 	struct mutex		lock;	/* the device's state */
 
-	struct pci_sysdata	sysdata;
-	struct pci_bus		*bus;
-	struct resource		bus_resource;
-	struct resource		window;
-	u8			config[VHCA_CONFIG_SIZE];
-	u8			config_mask[VHCA_CONFIG_SIZE];
+	struct vhca_root	*root;
+	struct vhca_config_space config;
 	bool			bus_master;
-
-	struct irq_domain	*msi_domain;
 	struct vhca_vector	vectors[VHCA_MAX_VECTORS];
 
 	void __iomem		*init_segment;
@@ -271,14 +259,13 @@ static inline unsigned int vhca_memic_pages(const struct vhca *v)
 	return v->params.memic_size >> VHCA_PAGE_SHIFT;
 }
 
-/* pci.c */
-void vhca_pci_init(struct vhca *v);
-int vhca_pci_add(struct vhca *v);
-void vhca_pci_remove(struct vhca *v);
+/* main.c */
+void vhca_for_each_other(struct vhca *v,
+			 void (*visit)(struct vhca *other, void *data),
+			 void *data);
 
 /* msi.c */
-int vhca_msi_init(struct vhca *v);
-void vhca_msi_exit(struct vhca *v);
+void vhca_msi_init_vectors(struct vhca *v);
 void vhca_msi_raise(struct vhca *v, unsigned int vector);
 
 /* bar.c */

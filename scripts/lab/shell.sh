@@ -16,10 +16,13 @@ fi
 base=$("$LAB/initramfs.sh")
 initrd=$(mktemp)
 trap 'rm -f "$initrd" "$initrd.overlay"' EXIT
-VHCA="bar_phys=0x60000000 ${VHCA:-}" "$LAB/overlay.sh" "$initrd.overlay" shell
-cat "$base" "$initrd.overlay" > "$initrd"
 mapfile -t qemu < <(python3 "$TOP/scripts/runner/machine.py" "$("$LAB/rootfs.sh")")
+[ ${#qemu[@]} -gt 2 ] || exit "$LAB_BROKEN"
+bar_phys=${qemu[-1]} memmap=${qemu[-2]}
+unset 'qemu[-1]' 'qemu[-1]'
+VHCA="$bar_phys ${VHCA:-}" "$LAB/overlay.sh" "$initrd.overlay" shell
+cat "$base" "$initrd.overlay" > "$initrd"
 say "booting; leave with exit, or with Ctrl-A X"
-"${qemu[@]}" -machine q35 -smp 2 -m 2G -nodefaults -no-user-config -nographic -no-reboot \
+"${qemu[@]}" -nodefaults -no-user-config -nographic -no-reboot \
 	-nic none -serial mon:stdio -kernel "$("$LAB/kernel.sh" vmlinuz)" -initrd "$initrd" \
-	-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off memmap=64M\$0x60000000 $append"
+	-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off $memmap $append"

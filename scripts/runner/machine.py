@@ -15,6 +15,9 @@ import threading
 import time
 
 KVM_CREATE_VM = 0xAE01
+# The BARs of two virtual HCAs: memory that the kernel leaves alone.
+WINDOW = 0x60000000
+WINDOW_MIB = 128
 # Older ones lose breakpoint traps while the guest patches its own code with
 # several emulation threads: an oops in whatever ran then.
 FIRST_QEMU_WITH_SOUND_THREADS = 11
@@ -135,10 +138,42 @@ class Channel(threading.Thread):
                 pass
 
 
+class Shape:
+    """What the guest's hardware is, as far as tests ask for another than the usual one."""
+
+    def __init__(self, memory_mib=2048, cpus=2, cpu=None, devices=()):
+        self.memory_mib = memory_mib
+        self.cpus = cpus
+        self.cpu = cpu
+        self.devices = devices
+
+    def options(self, accel):
+        """The words that QEMU is given."""
+        model = self.cpu or ("host" if accel == "kvm" else "max")
+        # An emulated IOMMU that remaps interrupts needs this, and all others bear it.
+        machine = "q35" + (",kernel-irqchip=split" if self.devices and accel == "kvm" else "")
+        words = ["-machine", machine, "-accel", accel, "-cpu", model,
+                 "-smp", str(self.cpus), "-m", str(self.memory_mib)]
+        for device in self.devices:
+            words += ["-device", device]
+        return words
+
+    def window(self):
+        """The address of the virtual HCAs' memory, half a GiB below the end of RAM."""
+        address = (self.memory_mib << 20) - (512 << 20)
+        if address < 512 << 20:
+            raise LabError(f"--memory {self.memory_mib}: expected 1024 MiB or more, "
+                           "for a window that neither kernel nor initramfs is in")
+        return min(address, WINDOW)
+
+    def memmap(self):
+        return f"memmap={WINDOW_MIB}M${self.window():#x}"
+
+
 class Machine:
     """A running guest.  events yields (channel, line); a line of None ends a channel."""
 
-    def __init__(self, emulator, kernel, initrd, append, results, memory="2G", cpus=2):
+    def __init__(self, emulator, shape, kernel, initrd, append, results):
         self.emulator = emulator
         self.events = queue.Queue()
         self.dir = tempfile.mkdtemp(prefix="uobjscope-vm-")
@@ -148,10 +183,7 @@ class Machine:
                           open(os.path.join(results, log), "ab"))
             for name, log in (("console", "console.log"), ("tests", "guest.log"),
                               ("alive", "/dev/null"))}
-        command = emulator.command + [
-            "-machine", "q35", "-accel", emulator.accel,
-            "-cpu", "host" if emulator.accel == "kvm" else "max",
-            "-smp", str(cpus), "-m", memory,
+        command = emulator.command + shape.options(emulator.accel) + [
             "-kernel", kernel, "-initrd", initrd, "-append", append,
             "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-nic", "none",
             "-qmp", f"unix:{self.dir}/qmp,server=on,wait=off"]
@@ -200,7 +232,8 @@ class Machine:
 
 
 def main():
-    """Print the emulator's command for the root file system given, a word a line."""
+    """For shell.sh: print the emulator's command for the root file system given, a word a
+    line, then the kernel argument and the module parameter that give the HCAs their memory."""
     try:
         emulator = Emulator(sys.argv[1], os.environ.get("QEMU"))
     except LabError as error:
@@ -208,9 +241,11 @@ def main():
         return 125
     for note in emulator.notes:
         print("note: " + note, file=sys.stderr)
-    for word in emulator.command + ["-accel", emulator.accel, "-cpu",
-                                    "host" if emulator.accel == "kvm" else "max"]:
+    shape = Shape()
+    for word in emulator.command + shape.options(emulator.accel):
         print(word)
+    print(shape.memmap())
+    print(f"bar_phys={shape.window():#x}")
     return 0
 
 

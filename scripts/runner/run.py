@@ -17,7 +17,7 @@ import time
 
 import reports
 from kernel_log import BOOT, KernelLog
-from machine import Emulator, LabError, Machine
+from machine import Emulator, LabError, Machine, Shape
 from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
                      known_faults)
 
@@ -30,10 +30,6 @@ FAILED, PANICKED, HUNG, LAB_BROKEN = 1, 2, 3, 125
 TUNING = ("rcupdate.rcu_cpu_stall_timeout=300 rcutree.rcu_exp_stall_timeout=300000 "
           "watchdog_thresh=60 clocksource.verify_n_cpus=0 tsc=nowatchdog "
           "sysrq_always_enabled mitigations=off")
-# The BAR of the virtual HCA: memory that the kernel leaves alone.
-WINDOW = 0x60000000
-WINDOW_MIB = 64
-
 # Lanes beside the plain kernel of a series: the series they boot, and with what.
 LANES = {"slab": ("7.2", "slab_debug=FZPU")}
 
@@ -120,7 +116,7 @@ class Guest:
                 with open(part, "rb") as data:
                     out.write(data.read())
         os.unlink(overlay)
-        self.machine = Machine(run.emulator, run.kernel, initrd, run.append, run.results)
+        self.machine = Machine(run.emulator, run.shape, run.kernel, initrd, run.append, run.results)
         self.within(BOOT_DEADLINE)
         try:
             self.follow()
@@ -276,8 +272,9 @@ class Run:
         os.environ["KERNEL"] = series
         self.tree = arguments.tree or os.path.join(
             os.environ.get("BUILD", os.path.join(TOP, "build")), series)
+        self.shape = Shape(arguments.memory, arguments.cpus, arguments.cpu, arguments.device)
         self.vhca = "" if arguments.no_vhca else \
-            (f"bar_phys={WINDOW:#x} " + os.environ.get("VHCA", "")).strip()
+            (f"bar_phys={self.shape.window():#x} " + os.environ.get("VHCA", "")).strip()
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
         base = arguments.results or os.path.join(TOP, "results")
         self.results = os.path.join(base, f"{self.lane}-{stamp}-{os.getpid()}")
@@ -299,7 +296,7 @@ class Run:
         self.base = lab("initramfs.sh")
         self.append = " ".join(filter(None, (
             "console=ttyS0 loglevel=7 panic=-1 oops=panic", TUNING,
-            f"memmap={WINDOW_MIB}M${WINDOW:#x}", self.lane_append,
+            self.shape.memmap(), self.lane_append,
             os.environ.get("APPEND", ""))))
 
     def program(self, test):
@@ -419,6 +416,11 @@ def main():
     parser.add_argument("--layer", action="append", default=[], metavar="DIR",
                         help="folder whose files the guest has as well (may be repeated)")
     parser.add_argument("--vmlinuz", help="another kernel image")
+    parser.add_argument("--memory", type=int, default=2048, help="MiB of the guest")
+    parser.add_argument("--cpus", type=int, default=2, help="processors of the guest")
+    parser.add_argument("--cpu", help="model of them, as QEMU calls it")
+    parser.add_argument("--device", action="append", default=[],
+                        help="one more device, as QEMU calls it")
     parser.add_argument("--no-vhca", action="store_true", help="do not load any driver")
     parser.add_argument("--scale", type=int, help="factor of all deadlines of the guest")
     parser.add_argument("tests", nargs="*", metavar="PROGRAM[:TEST]")

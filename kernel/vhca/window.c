@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The window: memory that the kernel was told not to use, with
+ * memmap=SIZE$ADDRESS on its command line.  Each host bridge claims its part
+ * of it, in which the BARs of its functions lie one after the other.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ioport.h>
+
+#include "vhca.h"
+
+/*
+ * Put the window inside the "Reserved" entry of the firmware map.  Where both
+ * have the same range, insert_resource() makes the entry a child of the
+ * window, and the BARs would find no room: then request it below the entry.
+ */
+static int vhca_window_request(struct resource *window)
+{
+	struct resource *entry;
+	int err;
+
+	err = insert_resource(&iomem_resource, window);
+	if (err)
+		return err;
+	entry = window->child;
+	if (!entry)
+		return 0;
+	remove_resource(window);
+	/*
+	 * remove_resource() moves the child up, but leaves these, and with
+	 * them the tree would get a loop.
+	 */
+	window->child = NULL;
+	window->sibling = NULL;
+	if (entry->start > window->start || entry->end < window->end ||
+	    entry->flags & IORESOURCE_BUSY)
+		return -EBUSY;
+	return request_resource(entry, window);
+}
+
+/**
+ * vhca_window_claim - claim a host bridge's part of the window
+ * @root: the host bridge
+ * @start: physical address
+ * @size: bytes
+ *
+ * The memory is not touched.  Only what was reserved is taken: anything else
+ * may be a hole in which a device lies, and must not be written to.
+ *
+ * Return: 0 or a negative errno, after a line in the log
+ */
+int vhca_window_claim(struct vhca_root *root, u64 start, u64 size)
+{
+	struct resource *window = &root->window;
+	int err;
+
+	*window = (struct resource) {
+		.name	= "mlx5_vhca BAR0 window",
+		.start	= start,
+		.end	= start + size - 1,
+		.flags	= IORESOURCE_MEM | IORESOURCE_PREFETCH |
+			  IORESOURCE_MEM_64,
+	};
+	if (region_intersects(start, size, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT) {
+		pr_err("%pR is System RAM: boot with memmap=%lluM$0x%llx\n",
+		       window, root->reserve_size >> 20, root->reserve_start);
+		return -EBUSY;
+	}
+	err = vhca_window_request(window);
+	if (err) {
+		pr_err("%pR is in use (%d): boot with memmap=%lluM$ADDRESS and give ADDRESS as bar_phys\n",
+		       window, err, root->reserve_size >> 20);
+		return err;
+	}
+	if (window->parent->desc != IORES_DESC_RESERVED) {
+		pr_err("%pR is not reserved: boot with memmap=%lluM$0x%llx\n",
+		       window, root->reserve_size >> 20, root->reserve_start);
+		remove_resource(window);
+		return -ENXIO;
+	}
+	return 0;
+}
+
+/**
+ * vhca_window_release - give it back
+ * @root: the host bridge, below which nothing is left
+ */
+void vhca_window_release(struct vhca_root *root)
+{
+	remove_resource(&root->window);
+}
