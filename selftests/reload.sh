@@ -9,31 +9,10 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
 . "$DIR/test_lib.sh"
 
-MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
-PARAMETERS=/sys/module/mlx5_vhca/parameters
 ROUNDS=3
 
 # The driver has let go: no object, no page, and nothing that no driver may do.
-device_at_rest()
-{
-	if grep -q '^object ' "$VHCA_DEBUGFS/$pci/ledger"; then
-		echo "the device still holds:"
-		grep '^object ' "$VHCA_DEBUGFS/$pci/ledger"
-		return 1
-	fi
-	grep -q '^pages held=0' "$VHCA_DEBUGFS/$pci/ledger" || {
-		echo "firmware pages: expected held=0, seen $(grep '^pages ' "$VHCA_DEBUGFS/$pci/ledger")"
-		return 1
-	}
-	no_violation
-}
-
-no_violation()
-{
-	if grep '^violation ' "$VHCA_DEBUGFS/$pci/violations"; then
-		return 1
-	fi
-}
+device_at_rest() { vhca_is_at_rest "$pci" && vhca_no_violation; }
 
 devinfo()
 {
@@ -60,7 +39,7 @@ unbind_and_bind()
 		echo "$pci" > $driver/bind || return 1
 		wait_for "ib_device" ibdev_there || return 1
 	done
-	no_violation
+	vhca_no_violation
 }
 
 provider_goes_and_comes()
@@ -71,7 +50,7 @@ provider_goes_and_comes()
 		modprobe mlx5_ib || return 1
 		wait_for "ib_device" ibdev_there || return 1
 	done
-	no_violation
+	vhca_no_violation
 }
 
 drivers_unload()
@@ -79,7 +58,7 @@ drivers_unload()
 	modprobe -r mlx5_ib && modprobe -r mlx5_core || return 1
 	device_at_rest || return 1
 	modprobe mlx5_ib || return 1
-	wait_for "ib_device" ibdev_there && no_violation
+	wait_for "ib_device" ibdev_there && vhca_no_violation
 }
 
 remove_and_insert()
@@ -88,16 +67,10 @@ remove_and_insert()
 		rmmod mlx5_vhca || return 1
 		[ ! -e "/sys/bus/pci/devices/$pci" ] || { echo "the function is still there"; return 1; }
 		[ ! -e $VHCA_DEBUGFS ] || { echo "$VHCA_DEBUGFS is still there"; return 1; }
-		insert || return 1
+		vhca_insert || return 1
 		wait_for "ib_device" ibdev_there || return 1
 	done
-	no_violation
-}
-
-insert()	# PARAMETER=VALUE...: with what it had, and these
-{
-	# shellcheck disable=SC2086
-	insmod "$MODULE" $had "$@"
+	vhca_no_violation
 }
 
 open_file_keeps_the_module()
@@ -106,11 +79,11 @@ open_file_keeps_the_module()
 	if rmmod mlx5_vhca 2>/dev/null; then
 		echo "the module went while its ledger was open"
 		exec 8<&-
-		insert
+		vhca_insert
 		return 1
 	fi
 	exec 8<&-
-	rmmod mlx5_vhca && insert && wait_for "ib_device" ibdev_there
+	rmmod mlx5_vhca && vhca_insert && wait_for "ib_device" ibdev_there
 }
 
 # with_objects COMMAND...: what it does must work while a process holds a VAR that is
@@ -134,73 +107,58 @@ unbind_with_objects()
 	with_objects unbind_only || { echo "$pci" > $driver/bind; return 1; }
 	device_at_rest || return 1
 	echo "$pci" > $driver/bind
-	wait_for "ib_device" ibdev_there && no_violation
+	wait_for "ib_device" ibdev_there && vhca_no_violation
 }
 
 remove_with_objects()
 {
-	with_objects rmmod mlx5_vhca || { insert; return 1; }
-	insert && wait_for "ib_device" ibdev_there && no_violation
-}
-
-# refuse PARAMETER=VALUE: not loaded, and one line in the kernel log names the parameter.
-refuse()
-{
-	before=$(dmesg | grep -c 'mlx5_vhca: ')
-	if insert "$1" 2>/dev/null; then
-		echo "loaded with $1"
-		rmmod mlx5_vhca
-		return 1
-	fi
-	said=$(dmesg | grep 'mlx5_vhca: ' | tail -n +$((before + 1)))
-	if [ "$(echo "$said" | wc -l)" != 1 ] || ! echo "$said" | grep -q "${1%%=*}"; then
-		echo "$1: expected one line that names ${1%%=*}, seen: $said"
-		return 1
-	fi
+	with_objects rmmod mlx5_vhca || { vhca_insert; return 1; }
+	vhca_insert && wait_for "ib_device" ibdev_there && vhca_no_violation
 }
 
 wrong_parameters()
 {
 	rmmod mlx5_vhca || return 1
 	expect 'mlx5_vhca: parameter [a-z_]+: got '
-	expect 'mlx5_vhca: .* is System RAM: boot with memmap='
 	bad=0
-	for p in bar_phys=0x12345000 bar_phys=0x10000000 bar_size=1000 domain=0 domain=65536 \
+	for p in bar_phys=0x12345000 bar_size=1000 hcas=0 hcas=3 topology=ring domain=0 domain=65536 \
 		 device_id=65536 log_var_count=20 log_var_stride=11 memic_size=4097 \
 		 memic_size=2097152 msix_vectors=1 msix_vectors=100000; do
-		case $p in
-		# A free address that is memory of the kernel's: the window is named, not the parameter.
-		bar_phys=0x10000000) refuse_memory "$p" || bad=1 ;;
-		*) refuse "$p" || bad=1 ;;
-		esac
+		vhca_refuses "parameter ${p%%=*}: got " "$p" || bad=1
 	done
-	insert && wait_for "ib_device" ibdev_there && return $bad
+	# Each is good by itself.
+	vhca_refuses 'parameter domain: got ' hcas=2 domain=65535 || bad=1
+	vhca_refuses 'parameter bar_phys: got ' bar_size=$((256 << 20)) bar_phys=$((128 << 20)) || bad=1
+	vhca_insert && wait_for "ib_device" ibdev_there && return $bad
 }
 
-refuse_memory()
+# The line says what to boot with: the kernel's own memory, and what is not memory at all.
+wrong_window()
 {
-	if insert "$1" 2>/dev/null; then
-		echo "loaded over the kernel's memory, $1"
-		return 1
-	fi
-	dmesg | tail -n 3 | grep -q 'System RAM: boot with memmap=' || {
-		echo "expected a line that names memmap=, seen:"
-		dmesg | tail -n 3
-		return 1
-	}
+	rmmod mlx5_vhca || return 1
+	expect 'mlx5_vhca: .* boot with memmap='
+	bad=0
+	vhca_refuses 'is System RAM: boot with memmap=64M[$]0x10000000' bar_phys=0x10000000 || bad=1
+	vhca_refuses 'is System RAM: boot with memmap=128M[$]0x10000000' hcas=2 bar_phys=0x10000000 ||
+		bad=1
+	vhca_refuses '(is not reserved|is in use .*): boot with memmap=64M' bar_phys=$hole || bad=1
+	vhca_insert && wait_for "ib_device" ibdev_there && return $bad
 }
+
+# An address far beyond all RAM, where no device is either.
+hole=0x8000000000
 
 # The parameters reach the device: a table of one VAR, one page of device memory.
 small_device()
 {
 	rmmod mlx5_vhca || return 1
 	bad=0
-	insert log_var_count=0 memic_size=4096 || return 1
+	vhca_insert log_var_count=0 memic_size=4096 || return 1
 	wait_for "ib_device" ibdev_there || bad=1
 	grep -q '^var .*count=1 ' "$VHCA_DEBUGFS/$pci/info" || { grep '^var ' "$VHCA_DEBUGFS/$pci/info"; bad=1; }
 	grep -q '^memic .*size=4096 ' "$VHCA_DEBUGFS/$pci/info" || { grep '^memic ' "$VHCA_DEBUGFS/$pci/info"; bad=1; }
 	with_objects true || bad=1
-	rmmod mlx5_vhca && insert && wait_for "ib_device" ibdev_there && return $bad
+	rmmod mlx5_vhca && vhca_insert && wait_for "ib_device" ibdev_there && return $bad
 }
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
@@ -209,11 +167,8 @@ small_device()
 	skip_all "other RDMA devices are here: this test unloads their drivers"
 
 tests="devinfo every_command_is_known unbind_and_bind provider_goes_and_comes drivers_unload unbind_with_objects"
-needing_module="remove_and_insert open_file_keeps_the_module remove_with_objects wrong_parameters small_device"
-had=
-for p in "$PARAMETERS"/*; do
-	had="$had $(basename "$p")=$(cat "$p")"
-done
+needing_module="remove_and_insert open_file_keeps_the_module remove_with_objects wrong_parameters wrong_window small_device"
+vhca_remember
 
 ktap_print_header
 ktap_set_plan "$(echo "$tests $needing_module" | wc -w)"
@@ -221,6 +176,6 @@ for t in $tests; do
 	run "$t"
 done
 for t in $needing_module; do
-	run_with "$MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
+	run_with "$VHCA_MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
 done
 ktap_finished

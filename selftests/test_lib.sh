@@ -31,17 +31,43 @@ expect()
 # run NAME: the function of that name is the test; what it prints is why it failed.
 run()
 {
-	mark begin "$1"
-	why=$("$1" 2>&1)
-	status=$?
-	mark end "$1"
-	if [ "$status" = "$KSFT_SKIP" ]; then
-		ktap_test_skip "$1 # SKIP $why"
-	elif [ "$status" = 0 ]; then
-		ktap_test_pass "$1"
+	run_as "$1" "$1"
+}
+
+# run_as NAME COMMAND...: the same, where one function is several tests.
+run_as()
+{
+	as=$1
+	shift
+	mark begin "$as"
+	why=$("$@" 2>&1)
+	verdict $? "$as"
+}
+
+# run_here NAME COMMAND...: the same, in this shell, whose variables it may change.
+run_here()
+{
+	as=$1
+	shift
+	why=$(mktemp)
+	mark begin "$as"
+	"$@" > "$why" 2>&1
+	set -- $? "$why"
+	why=$(cat "$2")
+	rm "$2"
+	verdict "$1" "$as"
+}
+
+verdict()	# STATUS NAME, with what was said in $why
+{
+	mark end "$2"
+	if [ "$1" = "$KSFT_SKIP" ]; then
+		ktap_test_skip "$2 # SKIP $why"
+	elif [ "$1" = 0 ]; then
+		ktap_test_pass "$2"
 	else
 		echo "$why" | sed 's/^/# /'
-		ktap_test_fail "$1"
+		ktap_test_fail "$2"
 	fi
 }
 
@@ -107,3 +133,83 @@ hold_end()
 
 unbind() { echo "$pci" > $driver/unbind && wait_for "end of the ib_device" ibdev_gone; }
 bind() { echo "$pci" > $driver/bind && wait_for "ib_device" ibdev_there; }
+
+VHCA_MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
+VHCA_PARAMETERS=/sys/module/mlx5_vhca/parameters
+
+cat_parameter() { cat "$VHCA_PARAMETERS/$1"; }
+
+# vhca_remember: the parameters of the module that is loaded, for vhca_insert.
+vhca_remember()
+{
+	had=
+	for p in "$VHCA_PARAMETERS"/*; do
+		had="$had $(basename "$p")=$(cat "$p")"
+	done
+}
+
+vhca_insert()	# PARAMETER=VALUE...: with what it had, and these
+{
+	# shellcheck disable=SC2086
+	insmod "$VHCA_MODULE" $had "$@"
+}
+
+# vhca_refuses REGULAR-EXPRESSION PARAMETER=VALUE...: it is not loaded with these, and
+# says why in one line of the kernel log that has the expression.
+vhca_refuses()
+{
+	r_text=$1
+	shift
+	r_before=$(dmesg | grep -c 'mlx5_vhca: ')
+	if vhca_insert "$@" 2> /dev/null; then
+		echo "loaded with $*"
+		rmmod mlx5_vhca
+		return 1
+	fi
+	r_said=$(dmesg | grep 'mlx5_vhca: ' | tail -n +$((r_before + 1)))
+	if [ "$(echo "$r_said" | wc -l)" != 1 ] || ! echo "$r_said" | grep -qE "$r_text"; then
+		echo "$*: expected one line that has '$r_text', seen: $r_said"
+		return 1
+	fi
+}
+
+# vhca_has_memory_for_two: the device that is loaded and one more; $why if not.
+vhca_has_memory_for_two()
+{
+	bar_phys=$(cat_parameter bar_phys) bar_size=$(cat_parameter bar_size)
+	reserved_to $((bar_phys + 2 * bar_size - 1)) && return
+	# shellcheck disable=SC2034
+	why="no memory for two devices: boot with memmap=$((2 * bar_size >> 20))M\$$(printf '0x%x' "$bar_phys")"
+	return 1
+}
+
+# reserved_to ADDRESS: the firmware map says of that byte that it is reserved.
+reserved_to()
+{
+	while IFS='- :' read -r from to what; do
+		[ "$what" = Reserved ] || continue
+		[ $((0x$from)) -le "$1" ] && [ $((0x$to)) -ge "$1" ] && return
+	done < /proc/iomem
+	return 1
+}
+
+# vhca_is_at_rest PCI-ADDRESS: it holds nothing that a driver gave it.
+vhca_is_at_rest()
+{
+	if grep -H '^object ' "$VHCA_DEBUGFS/$1/ledger"; then
+		echo "that is left at $1"
+		return 1
+	fi
+	grep -q '^pages held=0' "$VHCA_DEBUGFS/$1/ledger" || {
+		echo "$1: expected pages held=0, seen $(grep '^pages ' "$VHCA_DEBUGFS/$1/ledger")"
+		return 1
+	}
+}
+
+# vhca_no_violation: by no driver of any device.
+vhca_no_violation()
+{
+	if grep -Hs '^violation ' $VHCA_DEBUGFS/*/violations; then
+		return 1
+	fi
+}

@@ -66,16 +66,22 @@ static void vhca_mkey_release(struct vhca *v, struct vhca_object *object)
 	kfree(mkey);
 }
 
-/* How many entries of a key that translates by MTTs lead anywhere. */
-static u32 vhca_mkey_translations(const struct vhca_mkey *mkey)
+/* How many entries of a key that translates by MTTs lead anywhere, and where. */
+static void vhca_mkey_describe_mtt(const struct vhca_mkey *mkey,
+				   struct vhca_object_record *record)
 {
 	u32 entries = mkey->octowords * (VHCA_OCTOWORD / sizeof(*mkey->xlt));
 	u32 i, present = 0;
+	u64 first = 0;
 
-	for (i = 0; i < entries; i++)
-		if (be64_to_cpu(mkey->xlt[i]) & ~VHCA_MTT_FLAGS)
-			present++;
-	return present;
+	for (i = 0; i < entries; i++) {
+		u64 mtt = be64_to_cpu(mkey->xlt[i]) & ~VHCA_MTT_FLAGS;
+
+		if (mtt && !present++)
+			first = mtt;
+	}
+	vhca_detail_dec(record, "translations", present);
+	vhca_detail_hex(record, "leads_to", first);
 }
 
 static void vhca_mkey_describe(struct vhca_object *object,
@@ -95,8 +101,7 @@ static void vhca_mkey_describe(struct vhca_object *object,
 	vhca_detail_hex(record, "variant", MLX5_GET(mkc, mkey->context,
 						    mkey_7_0));
 	if (vhca_mkey_mode(mkey) == MLX5_MKC_ACCESS_MODE_MTT)
-		vhca_detail_dec(record, "translations",
-				vhca_mkey_translations(mkey));
+		vhca_mkey_describe_mtt(mkey, record);
 }
 
 const struct vhca_kind_info vhca_mkey_kind = {

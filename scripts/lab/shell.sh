@@ -18,11 +18,11 @@ initrd=$(mktemp)
 trap 'rm -f "$initrd" "$initrd.overlay"' EXIT
 mapfile -t qemu < <(python3 "$TOP/scripts/runner/machine.py" "$("$LAB/rootfs.sh")")
 [ ${#qemu[@]} -gt 2 ] || exit "$LAB_BROKEN"
-bar_phys=${qemu[-1]} memmap=${qemu[-2]}
+bar_phys=${qemu[-1]} arguments=${qemu[-2]}
 unset 'qemu[-1]' 'qemu[-1]'
 VHCA="$bar_phys ${VHCA:-}" "$LAB/overlay.sh" "$initrd.overlay" shell
 cat "$base" "$initrd.overlay" > "$initrd"
 say "booting; leave with exit, or with Ctrl-A X"
 "${qemu[@]}" -nodefaults -no-user-config -nographic -no-reboot \
 	-nic none -serial mon:stdio -kernel "$("$LAB/kernel.sh" vmlinuz)" -initrd "$initrd" \
-	-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off $memmap $append"
+	-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off $arguments $append"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The virtual machine: which QEMU runs the guest, and how it is talked to."""
 
+import ctypes
 import fcntl
 import json
+import mmap
 import os
 import queue
 import re
@@ -50,6 +52,18 @@ def kvm_is_usable():
         os.close(kvm)
 
 
+def tsc_khz():
+    """The frequency of this host's time stamp counter."""
+    # rdtsc; shl $32,%rdx; or %rdx,%rax; ret
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(bytes.fromhex("0f3148c1e2204809d0c3"))
+    address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    rdtsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(address)
+    clock, tsc = time.monotonic_ns(), rdtsc()
+    time.sleep(0.1)
+    return (rdtsc() - tsc) * 1000000 // (time.monotonic_ns() - clock)
+
+
 class Emulator:
     """A QEMU binary with its options for this host."""
 
@@ -76,6 +90,7 @@ class Emulator:
             raise LabError(f"{self.command[-1]} --version printed no version")
         self.version = f"{found[1]}.{found[2]}"
         self.notes = []
+        self.append = ""
         if kvm_is_usable():
             self.accel = "kvm"
             self.scale = 1
@@ -84,6 +99,9 @@ class Emulator:
             self.accel = "tcg,thread=" + ("multi" if threads else "single")
             # Emulated code is slow, and so are all deadlines.
             self.scale = 4
+            # The guest has the host's counter, and on a busy host mistakes its frequency,
+            # up to a clock that runs 17 times too fast.
+            self.append = f"tsc_early_khz={tsc_khz()}"
             self.notes.append("no usable /dev/kvm: the guest is emulated (TCG), "
                               f"deadlines are {self.scale} times as long")
             if not threads:
@@ -233,7 +251,7 @@ class Machine:
 
 def main():
     """For shell.sh: print the emulator's command for the root file system given, a word a
-    line, then the kernel argument and the module parameter that give the HCAs their memory."""
+    line, then the kernel arguments, then the parameter that gives the HCAs their memory."""
     try:
         emulator = Emulator(sys.argv[1], os.environ.get("QEMU"))
     except LabError as error:
@@ -244,7 +262,7 @@ def main():
     shape = Shape()
     for word in emulator.command + shape.options(emulator.accel):
         print(word)
-    print(shape.memmap())
+    print(f"{shape.memmap()} {emulator.append}".rstrip())
     print(f"bar_phys={shape.window():#x}")
     return 0
 

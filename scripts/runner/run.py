@@ -296,7 +296,7 @@ class Run:
         self.base = lab("initramfs.sh")
         self.append = " ".join(filter(None, (
             "console=ttyS0 loglevel=7 panic=-1 oops=panic", TUNING,
-            self.shape.memmap(), self.lane_append,
+            self.shape.memmap(), self.emulator.append, self.lane_append,
             os.environ.get("APPEND", ""))))
 
     def program(self, test):

@@ -60,9 +60,8 @@ static bool device_find_pci(struct device *dev)
 	return true;
 }
 
-const char *device_find(struct device *dev)
+const char *device_find_named(struct device *dev, const char *wanted)
 {
-	const char *wanted = getenv("UOBJSCOPE_DEVICE");
 	static char reason[512];
 
 	memset(dev, 0, sizeof(*dev));
@@ -70,7 +69,7 @@ const char *device_find(struct device *dev)
 		return "not root: the files in debugfs can only be read by root";
 	if (device_lookup(wanted, dev->name, sizeof(dev->name), NULL)) {
 		snprintf(reason, sizeof(reason), wanted ?
-			 "no RDMA device %s (UOBJSCOPE_DEVICE)" :
+			 "no RDMA device %s" :
 			 "no mlx5 RDMA device%s: load mlx5_vhca, mlx5_ib and ib_uverbs",
 			 wanted ?: "");
 		return reason;
@@ -90,6 +89,11 @@ const char *device_find(struct device *dev)
 		return reason;
 	}
 	return NULL;
+}
+
+const char *device_find(struct device *dev)
+{
+	return device_find_named(dev, getenv("UOBJSCOPE_DEVICE"));
 }
 
 struct ibv_context *device_open(const struct device *dev)

@@ -37,6 +37,15 @@ struct device {
 const char *device_find(struct device *dev);
 
 /**
+ * device_find_named() - find a device by its name
+ * @dev: filled in
+ * @name: as ibv_devices prints it, or NULL for the first that libmlx5 drives
+ *
+ * Return: as device_find() does.
+ */
+const char *device_find_named(struct device *dev, const char *name);
+
+/**
  * device_open() - open a context of the device, with a DEVX context
  * @dev: the device
  *

@@ -166,7 +166,9 @@ int vhca_read_info(const struct device *dev, struct vhca_info *info)
 	for (i = 0; i < file.count; i++) {
 		const char *record = file.record[i];
 
-		if (vhca_is(record, "var")) {
+		if (vhca_is(record, "bar")) {
+			info->bar = vhca_number(record, "start");
+		} else if (vhca_is(record, "var")) {
 			vhca_parse_region(record, &info->var);
 		} else if (vhca_is(record, "tlp_var")) {
 			vhca_parse_region(record, &info->tlp_var);
@@ -216,6 +218,7 @@ static void vhca_parse_object(const char *record, struct vhca_object *object)
 	object->translations = -1;
 	if (vhca_key(record, "translations", value, sizeof(value)))
 		object->translations = strtoll(value, NULL, 0);
+	object->leads_to = vhca_number(record, "leads_to");
 	object->born_seq = vhca_number(record, "born_seq");
 }
 

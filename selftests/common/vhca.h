@@ -44,6 +44,7 @@ struct vhca_region {
 
 /**
  * struct vhca_info - the layout that the device advertises to the driver
+ * @bar: address of BAR0 on the bus
  * @var: doorbell pages of VAR objects
  * @tlp_var: doorbell pages of TLP VAR objects, count 0 where there are none
  * @memic: device memory of DM objects
@@ -51,6 +52,7 @@ struct vhca_region {
  * @memic_operations: mask of the operations that a DM can be mapped with
  */
 struct vhca_info {
+	uint64_t bar;
 	struct vhca_region var;
 	struct vhca_region tlp_var;
 	struct vhca_region memic;
@@ -84,6 +86,7 @@ struct vhca_file {
  * @free: the mkey translates nothing (it waits in a pool of the driver)
  * @translations: entries of an mkey of mode mtt that lead anywhere, of whatever
  *		  page size; -1 if the device does not say
+ * @leads_to: address on the bus of the first of these entries, 0 without one
  * @born_seq: number of the command that created it
  */
 struct vhca_object {
@@ -96,6 +99,7 @@ struct vhca_object {
 	uint64_t pd;
 	uint64_t free;
 	int64_t translations;
+	uint64_t leads_to;
 	uint64_t born_seq;
 };
 
