@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# machines.sh [NAME...]: the virtual HCA in guests of other shapes (one processor, little
+# memory, IOMMUs, bounce buffers, no window): it works, or refuses with one line that says
+# what to do.  Nothing may panic.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/../../lab/lib.sh"
+# shellcheck source=scripts/tally.sh
+. "$TOP/scripts/tally.sh"
+
+[ "$KERNEL" != slab ] || KERNEL=7.2
+built=$("$LAB/build.sh")
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+
+# What was built, and the programs that look at the guest.
+mkdir -p "$w/tree/modules"
+cp -r "$built/install" "$w/tree/install"
+find "$built/modules" -name '*.ko' -exec cp {} "$w/tree/modules/" \;
+mkdir "$w/tree/install/machines"
+cp "$TOP"/scripts/runner/tests/machines/*.sh "$w/tree/install/machines/"
+for f in "$w"/tree/install/machines/*.sh; do
+	echo "machines:${f##*/}"
+done >> "$w/tree/install/kselftest-list.txt"
+
+# guest NAME ARGUMENT...: a guest of that shape; what it boots with is in $append and $vhca.
+guest()
+{
+	local name=$1 rc=0
+	shift
+	[ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" $name "* ]] || return 0
+	say "guest $name: $*"
+	APPEND="MACHINE=$name $append" VHCA="$vhca" python3 "$TOP/scripts/runner/run.py" \
+		--tree "$w/tree" --kernel "$KERNEL" --results "$w/$name" "$@" > "$w/out" 2>&1 || rc=$?
+	check "$name" is_good "$rc"
+}
+
+is_good()	# STATUS: of the runner, whose output is there
+{
+	[ "$1" = 0 ] || { grep -E '^(FAIL|uobjscope:)' "$w/out" || tail -n 30 "$w/out"; return 1; }
+	# All that is skipped is not good.
+	! grep -E '^SKIP' "$w/out"
+}
+
+wanted=("$@")
+works="is_that_machine works var dm_dmabuf"
+
+append='' vhca=''
+# shellcheck disable=SC2086
+{
+	guest one-processor --cpus 1 $works
+	guest little-memory --cpus 1 --memory 1024 $works
+	guest zen --cpu EPYC is_that_machine two_hcas:separate_lend
+	append='intel_iommu=on iommu.strict=1 iommu.passthrough=0'
+	guest intel-iommu --device intel-iommu,intremap=on $works
+	append='intel_iommu=on iommu=pt'
+	guest intel-iommu-pt --device intel-iommu,intremap=on $works
+	append='iommu.strict=1 iommu.passthrough=0'
+	guest amd-iommu --device amd-iommu,intremap=on $works
+	append='swiotlb=force REFUSES=swiotlb=force'
+	guest bounce-buffers --no-vhca is_that_machine refuses
+	# Reserved, but the machine has no memory there.
+	append='memmap=64M$0x2000000000 BAR_PHYS=0x2000000000 REFUSES=within.the.machine'
+	guest no-memory-there --no-vhca refuses
+}
+tally_end
