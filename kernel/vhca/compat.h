@@ -9,7 +9,8 @@
 #include <linux/irqdomain.h>
 #include <linux/msi.h>
 
-#if IS_ENABLED(CONFIG_IRQ_MSI_LIB)
+/* VHCA_NO_MSI_LIB=y on make's command line: as if the kernel had no library. */
+#if IS_ENABLED(CONFIG_IRQ_MSI_LIB) && !defined(VHCA_NO_MSI_LIB)
 #include <linux/irqchip/irq-msi-lib.h>
 
 static inline bool vhca_msi_lib_init(struct device *dev,

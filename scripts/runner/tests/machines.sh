@@ -65,4 +65,17 @@ append='' vhca=''
 	append='memmap=64M$0x2000000000 BAR_PHYS=0x2000000000 REFUSES=within.the.machine'
 	guest no-memory-there --no-vhca refuses
 }
+
+# The driver's interrupts with the module's own code in place of the kernel's library.
+own_msi_code()
+{
+	BUILD=$w/build MODULE_FLAGS=VHCA_NO_MSI_LIB=y "$LAB/build.sh" modules > /dev/null || return 1
+	find "$w/build" -name '*.ko' -exec cp {} "$w/tree/modules/" \;
+	! grep -q msi_lib_init_dev_msi_info "$w/tree/modules/mlx5_vhca.ko"
+}
+if [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" no-msi-library "* ]]; then
+	check no-msi-library-build own_msi_code
+	append='' vhca=''
+	guest no-msi-library works var
+fi
 tally_end
