@@ -175,8 +175,11 @@ static int vhca_read_params(struct vhca_setup *setup)
 /*
  * Make the device of a function, ready for a driver but for the function
  * itself.  Whoever returns an error has said why in the log.
+ *
+ * Not inlined into init code, here and below: that is gone afterwards, and who
+ * looks for a leak would see another's name as the caller.
  */
-static struct vhca *vhca_create(struct vhca_root *root, unsigned int function,
+static noinline struct vhca *vhca_create(struct vhca_root *root, unsigned int function,
 				unsigned int index,
 				const struct vhca_config *config)
 {
@@ -247,8 +250,8 @@ static void vhca_root_destroy(struct vhca_root *root)
 }
 
 /* Make host bridge number @index, all but the bus. */
-static struct vhca_root *vhca_root_create(const struct vhca_setup *setup,
-					  unsigned int index)
+static noinline struct vhca_root *
+vhca_root_create(const struct vhca_setup *setup, unsigned int index)
 {
 	const struct vhca_config *config = &setup->config;
 	struct vhca_root *root;
