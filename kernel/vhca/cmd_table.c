@@ -125,6 +125,17 @@ const struct vhca_command *vhca_command_find(u16 opcode)
 	return NULL;
 }
 
+/**
+ * vhca_command_row - go through the table
+ * @index: from 0
+ *
+ * Return: the row, or NULL beyond the last one
+ */
+const struct vhca_command *vhca_command_row(unsigned int index)
+{
+	return index < ARRAY_SIZE(vhca_commands) ? &vhca_commands[index] : NULL;
+}
+
 static u8 vhca_command_dispatch(struct vhca *v, struct vhca_cmd *cmd)
 {
 	if (!cmd->row)

@@ -74,6 +74,7 @@ struct vhca_command {
 };
 
 const struct vhca_command *vhca_command_find(u16 opcode);
+const struct vhca_command *vhca_command_row(unsigned int index);
 void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd);
 u32 vhca_cmd_number(const struct vhca_cmd *cmd);
 void vhca_cmd_set_number(struct vhca_cmd *cmd, u32 number);

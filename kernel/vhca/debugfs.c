@@ -248,6 +248,39 @@ static int vhca_commands_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* modelled: the table itself, which does not change */
+
+static unsigned int vhca_modelled_count(struct vhca *v)
+{
+	unsigned int n = 0;
+
+	while (vhca_command_row(n))
+		n++;
+	return n;
+}
+
+static void vhca_modelled_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+}
+
+static int vhca_modelled_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	unsigned int i;
+
+	vhca_show_header(m, "modelled");
+	seq_putc(m, '\n');
+	for (i = 0; i < s->nr; i++) {
+		const struct vhca_command *row = vhca_command_row(i);
+
+		seq_printf(m, "command opcode=0x%x name=%s in_size=%u out_size=%u kind=%s\n",
+			   row->opcode, row->name, row->in_size, row->out_size,
+			   row->kind ? vhca_kind_info(row->kind)->name : "-");
+	}
+	seq_printf(m, "end commands=%u\n", s->nr);
+	return 0;
+}
+
 /* history */
 
 static unsigned int vhca_history_count(struct vhca *v)
@@ -334,6 +367,12 @@ static const struct vhca_text vhca_texts[] = {
 		.count	= vhca_commands_count,
 		.fill	= vhca_commands_fill,
 		.show	= vhca_commands_show,
+	}, {
+		.name	= "modelled",
+		.size	= 1,
+		.count	= vhca_modelled_count,
+		.fill	= vhca_modelled_fill,
+		.show	= vhca_modelled_show,
 	}, {
 		.name	= "history",
 		.size	= sizeof(struct vhca_history_entry),

@@ -21,6 +21,7 @@ static const struct vhca_format {
 	{ "info", NULL, "sections" },
 	{ "ledger", "object", "objects" },
 	{ "commands", "command", "opcodes" },
+	{ "modelled", "command", "commands" },
 	{ "history", "entry", "entries" },
 	{ "violations", "violation", "violations" },
 };
@@ -386,6 +387,37 @@ int vhca_violations(const struct device *dev)
 		n = file.count;
 	vhca_close(&file);
 	return n;
+}
+
+int vhca_violation_at(const struct device *dev, unsigned int index,
+		      struct vhca_violation *violation)
+{
+	struct vhca_file file;
+	const char *record;
+
+	memset(violation, 0, sizeof(*violation));
+	if (vhca_open(dev, "violations", &file))
+		return -1;
+	if (index >= file.count) {
+		diag("violation %u of %llu was not kept: load mlx5_vhca again", index,
+		     (unsigned long long)vhca_number(file.header, "total"));
+		vhca_close(&file);
+		return 0;
+	}
+	record = file.record[index];
+	vhca_key(record, "what", violation->what, sizeof(violation->what));
+	vhca_key(record, "kind", violation->kind, sizeof(violation->kind));
+	violation->object = vhca_number(record, "object");
+	violation->detail = vhca_number(record, "detail");
+	vhca_close(&file);
+	return 1;
+}
+
+int vhca_last_violation(const struct device *dev, struct vhca_violation *violation)
+{
+	int n = vhca_violations(dev);
+
+	return n > 0 && vhca_violation_at(dev, n - 1, violation) == 1 ? n : -1;
 }
 
 int vhca_memory(const struct device *dev, const char *name, uint64_t offset,

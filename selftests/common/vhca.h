@@ -130,9 +130,23 @@ struct vhca_history {
 };
 
 /**
+ * struct vhca_violation - something that the device saw and no correct driver does
+ * @what: its name
+ * @kind: kind of object, empty where the name implies it
+ * @object: which object
+ * @detail: depends on @what
+ */
+struct vhca_violation {
+	char what[40];
+	char kind[32];
+	uint64_t object;
+	uint64_t detail;
+};
+
+/**
  * vhca_open() - read a text file of the device
  * @dev: the device
- * @name: info, ledger, commands, history or violations
+ * @name: info, ledger, commands, modelled, history or violations
  * @file: filled in, to be given to vhca_close()
  *
  * A file of another device or another format version, or one that breaks off
@@ -274,6 +288,28 @@ int vhca_other_since(const struct device *dev, uint64_t seq);
  * Return: the count, or -1 if the file cannot be read.
  */
 int vhca_violations(const struct device *dev);
+
+/**
+ * vhca_violation_at() - a violation that was seen
+ * @dev: the device
+ * @index: which, from 0
+ * @violation: filled in
+ *
+ * Return: 1 if it is there, 0 if there are fewer or it was not kept, -1 if the
+ * file cannot be read.
+ */
+int vhca_violation_at(const struct device *dev, unsigned int index,
+		      struct vhca_violation *violation);
+
+/**
+ * vhca_last_violation() - the violation that was seen last
+ * @dev: the device
+ * @violation: filled in
+ *
+ * Return: how many there are by now; or -1 if the file cannot be read, if there
+ * is none, or if there were so many that the device has not kept the last one.
+ */
+int vhca_last_violation(const struct device *dev, struct vhca_violation *violation);
 
 /**
  * vhca_memory() - the device's own view of its memory
