@@ -248,6 +248,73 @@ u8 vhca_cmd_query_hca_cap(struct vhca *v, struct vhca_cmd *cmd)
 	return MLX5_CMD_STAT_OK;
 }
 
+/* A field of cmd_hca_cap: where it is and how many bits it has. */
+struct vhca_cap_field {
+	u16	offset;
+	u8	bits;
+};
+
+/* The name comes in two parts, which is how a macro can name it twice. */
+#define NUMBER(_some, _rest) {						\
+	.offset	= __mlx5_bit_off(cmd_hca_cap, _some##_rest),		\
+	.bits	= __mlx5_bit_sz(cmd_hca_cap, _some##_rest),		\
+}
+
+/*
+ * Fields that are numbers, of which less is less; each lies within a dword.
+ * Of all others every bit is a feature.
+ */
+static const struct vhca_cap_field vhca_cap_numbers[] = {
+	NUMBER(log_max_, qp), NUMBER(log_max_, cq), NUMBER(log_max_, eq),
+	NUMBER(log_max_, mkey), NUMBER(log_max_, pd), NUMBER(log_max_, xrcd),
+	NUMBER(log_max_, srq), NUMBER(log_max_, rmp), NUMBER(log_max_, eq_sz),
+	NUMBER(log_max_, cq_sz), NUMBER(log_max_, qp_sz),
+	NUMBER(log_max_, srq_sz), NUMBER(log_max_, wq_sz),
+	NUMBER(log_max_, msg), NUMBER(log_max_, klm_list_size),
+	NUMBER(log_max_, ra_req_qp), NUMBER(log_max_, ra_res_qp),
+	NUMBER(log_max_, uctx), NUMBER(log_max_, umem),
+	NUMBER(max_, wqe_sz_sq), NUMBER(max_, wqe_sz_rq),
+	NUMBER(max_, indirection), NUMBER(max_, num_eqs),
+	NUMBER(gid_, table_size), NUMBER(pkey_, table_size),
+};
+
+/* Is nothing chosen in a dword of the general page beyond what may be? */
+static bool vhca_caps_general_within(unsigned int dword, u32 is, u32 may)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(vhca_cap_numbers); i++) {
+		const struct vhca_cap_field *f = &vhca_cap_numbers[i];
+		unsigned int high = 31 - f->offset % 32;
+		u32 mask;
+
+		if (f->offset / 32 != dword)
+			continue;
+		mask = GENMASK(high, high + 1 - f->bits);
+		if ((is & mask) > (may & mask))
+			return false;
+		is &= ~mask;
+	}
+	return !(is & ~may);
+}
+
+/* Is nothing chosen beyond the maximal page? */
+static bool vhca_caps_within(const void *from, const void *max,
+			     unsigned int type)
+{
+	const __be32 *chosen = from, *allowed = max;
+	unsigned int i;
+
+	for (i = 0; i < VHCA_CAP_SIZE / sizeof(*chosen); i++) {
+		u32 is = be32_to_cpu(chosen[i]), may = be32_to_cpu(allowed[i]);
+
+		if (type == MLX5_CAP_GENERAL ?
+		    !vhca_caps_general_within(i, is, may) : is & ~may)
+			return false;
+	}
+	return true;
+}
+
 /**
  * vhca_cmd_set_hca_cap - SET_HCA_CAP: choose current capabilities, from
  *	set_hca_cap()
@@ -255,8 +322,8 @@ u8 vhca_cmd_query_hca_cap(struct vhca *v, struct vhca_cmd *cmd)
  * @cmd: the command, set_hca_cap_in
  *
  * The driver sends a changed copy of the page, but for atomics a page of
- * zeros with just the one field that can be set.  Values are not compared
- * with the maximal ones.
+ * zeros with just the one field that can be set.  What is not within the
+ * maximal page is refused, and nothing is changed.
  *
  * Return: MLX5_CMD_STAT_*
  */
@@ -276,7 +343,9 @@ u8 vhca_cmd_set_hca_cap(struct vhca *v, struct vhca_cmd *cmd)
 		MLX5_SET(atomic_caps, to, atomic_req_8B_endianness_mode,
 			 MLX5_GET(atomic_caps, from,
 				  atomic_req_8B_endianness_mode));
-	else
+	else if (vhca_caps_within(from, vhca_cap(v->caps_max, type), type))
 		memcpy(to, from, VHCA_CAP_SIZE);
+	else
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	return MLX5_CMD_STAT_OK;
 }
