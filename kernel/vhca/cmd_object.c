@@ -82,6 +82,23 @@ u8 vhca_cmd_create_plain(struct vhca *v, struct vhca_cmd *cmd)
 	return MLX5_CMD_STAT_OK;
 }
 
+/**
+ * vhca_cmd_modify_plain - ARM_XRC_SRQ and MODIFY_RMP: changes that have no
+ *	effect on what is modelled, to an object that must be there
+ * @v: the device
+ * @cmd: the command
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u32 id = vhca_cmd_number(cmd);
+
+	cmd->object = id;
+	return vhca_ledger_find(v, cmd->row->kind, id) ?
+	       MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_RES_ERR;
+}
+
 static u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id)
 {
 	const char *kind = vhca_kind_info(cmd->row->kind)->name;
@@ -216,10 +233,22 @@ u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd)
  * @v: the device
  * @cmd: the command, general_obj_in_cmd_hdr
  *
+ * The type is a part of the name: an object of another type is not the one.
+ *
  * Return: MLX5_CMD_STAT_*
  */
 u8 vhca_cmd_destroy_general_object(struct vhca *v, struct vhca_cmd *cmd)
 {
-	return vhca_destroy_number(v, cmd, MLX5_GET(general_obj_in_cmd_hdr,
-						    cmd->in, obj_id));
+	u16 type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
+	u32 id = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_id);
+	struct vhca_object *object;
+
+	object = vhca_ledger_find(v, VHCA_GENERAL_OBJECT, id);
+	if (object && to_vhca_general_object(object)->type != type) {
+		cmd->object = id;
+		vhca_violation(v, "destroy_of_unknown", id, cmd->opcode,
+			       vhca_general_object_kind.name);
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	}
+	return vhca_destroy_number(v, cmd, id);
 }

@@ -97,6 +97,8 @@ u8 vhca_cmd_access_reg(struct vhca *v, struct vhca_cmd *cmd)
 	unsigned int i;
 
 	cmd->object = id;
+	if (cmd->op_mod > VHCA_REGISTER_READ)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	for (i = 0; i < ARRAY_SIZE(vhca_registers); i++) {
 		const struct vhca_register *reg = &vhca_registers[i];
 

@@ -76,10 +76,10 @@ static const struct vhca_command vhca_commands[] = {
 
 	PLAIN(CREATE_XRC_SRQ, create_xrc_srq, VHCA_XRC_SRQ),
 	DESTROY(DESTROY_XRC_SRQ, destroy_xrc_srq, VHCA_XRC_SRQ),
-	OTHER(ARM_XRC_SRQ, arm_xrc_srq, vhca_cmd_accept),
+	CREATE(ARM_XRC_SRQ, arm_xrc_srq, VHCA_XRC_SRQ, vhca_cmd_modify_plain),
 	PLAIN(CREATE_RMP, create_rmp, VHCA_RMP),
 	DESTROY(DESTROY_RMP, destroy_rmp, VHCA_RMP),
-	OTHER(MODIFY_RMP, modify_rmp, vhca_cmd_accept),
+	CREATE(MODIFY_RMP, modify_rmp, VHCA_RMP, vhca_cmd_modify_plain),
 
 	OTHER(QUERY_HCA_VPORT_CONTEXT, query_hca_vport_context,
 	      vhca_cmd_query_hca_vport_context),
@@ -211,6 +211,8 @@ SAME_PLACE(dealloc_pd_in, pd, qp_2err_in, qpn);
 SAME_PLACE(dealloc_pd_in, pd, qp_2rst_in, qpn);
 SAME_PLACE(dealloc_pd_in, pd, query_qp_in, qpn);
 SAME_PLACE(dealloc_pd_in, pd, modify_cq_in, cqn);
+SAME_PLACE(dealloc_pd_in, pd, modify_rmp_in, rmpn);
+SAME_PLACE(dealloc_pd_in, pd, arm_xrc_srq_in, xrc_srqn);
 
 /**
  * vhca_cmd_number - the number of the object that a command names

@@ -61,7 +61,7 @@ struct vhca_cmd {
  * @name: the opcode's name without its prefix
  * @in_size: smallest input, in bytes; a shorter one is BAD_INP_LEN
  * @out_size: smallest output, in bytes; a shorter one is BAD_OUTP_LEN
- * @kind: kind of object that the command creates or destroys, if any
+ * @kind: kind of object that the command creates, destroys or names, if any
  * @handler: executes it; returns MLX5_CMD_STAT_*
  */
 struct vhca_command {
@@ -111,6 +111,7 @@ u8 vhca_cmd_access_reg(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_object.c */
 u8 vhca_cmd_create_plain(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_destroy(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_dealloc_pd(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd);
