@@ -80,7 +80,7 @@ check_modules()
 	MODULE_FLAGS="W=1 C=2" "$LAB/build.sh" modules || return 1
 	# sparse that did not run has no warnings either.
 	checked=$(grep -c '^ *CHECK ' "$log") || :
-	[ "$checked" -ge "$(files 'kernel/*.c' | grep -vc _kunit)" ] ||
+	[ "$checked" -ge "$(files 'kernel/*.c' 'selftests/modules/*.c' | grep -vc _kunit)" ] ||
 		{ echo "sparse looked at $checked files only"; return 1; }
 	! grep -nE 'warning|error|Warning|WARNING' "$log" | grep -vE "$harmless"
 }
@@ -98,8 +98,8 @@ export BUILD=$TOP/build/lint
 check shellcheck check_shell
 check python-syntax check_python
 check spdx check_spdx
-mapfile -t kernel_files < <(files 'kernel/*.[ch]')
-mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]')
+mapfile -t kernel_files < <(files 'kernel/*.[ch]' 'selftests/modules/*.[ch]')
+mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]' | grep -v '^selftests/modules/')
 [ ${#kernel_files[@]} = 0 ] || check checkpatch-kernel check_patch "$exceptions" "${kernel_files[@]}"
 [ ${#user_files[@]} = 0 ] || check checkpatch-user check_patch "$user_exceptions" "${user_files[@]}"
 for KERNEL in 7.2 7.3; do

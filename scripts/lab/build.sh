@@ -4,7 +4,8 @@
 # build.sh [modules|user|selftests]...: build them for kernel $KERNEL with the root file
 # system's compiler (all of them without an argument); prints the build folder.
 #
-#   build/KERNEL/modules/     a copy of Kbuild and kernel/, with the .ko files
+#   build/KERNEL/modules/     a copy of Kbuild, kernel/ and selftests/modules/, with the
+#                             .ko files
 #   build/KERNEL/user/        libuobjscope and the uobjscope command
 #   build/KERNEL/selftests/   the programs
 #   build/KERNEL/install/     the same as kselftest installs them
@@ -34,8 +35,9 @@ run_modules()
 	inside --bind "$source/$checker:/usr/lib/$kbuild/$checker" sh -ec '
 	mkdir -p /out/modules
 	# Not deleted: what the patterns leave out, that is, what was built.
-	rsync -a --delete --include="*/" --include="*.[ch]" --include=Kbuild --exclude="*" \
-		--prune-empty-dirs /src/kernel /src/Kbuild /out/modules/
+	rsync -aR --delete --include="*/" --include="*.[ch]" --include=Kbuild --exclude="*" \
+		--prune-empty-dirs /src/./kernel /src/./selftests/modules /src/./Kbuild \
+		/out/modules/
 	# The compiler is the distribution'\''s own, if not the very same that built the kernel.
 	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC=gcc \
 		KSRC=/ksrc '"${MODULE_FLAGS:-}"' modules
