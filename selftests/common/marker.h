@@ -16,4 +16,10 @@
  */
 void marker_write(const char *edge, const char *test);
 
+/**
+ * marker_expect() - say that lines in the kernel log are part of the test
+ * @pattern: regular expression that matches them; holds until the test ends
+ */
+void marker_expect(const char *pattern);
+
 #endif /* _SELFTESTS_MARKER_H */
