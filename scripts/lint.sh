@@ -48,6 +48,23 @@ check_spdx()
 	return $bad
 }
 
+# What the virtual HCA knows and complains of is in its documentation.
+check_documentation()
+{
+	local text=Documentation/vhca.rst bad=0 commands violations word
+	commands=$(sed -nE 's/^\t(OTHER|PLAIN|CREATE|DESTROY|COMMAND)\(([A-Z0-9_]+),.*/\2/p' \
+		kernel/vhca/cmd_table.c)
+	violations=$(grep -hoE 'violation\(v, "[a-z_]+"' kernel/vhca/*.c | cut -d'"' -f2 | sort -u)
+	if [ "$(echo "$commands" | wc -l)" -lt 40 ] || [ "$(echo "$violations" | wc -l)" -lt 10 ]; then
+		echo "the tables of kernel/vhca are not where they were"
+		return 1
+	fi
+	for word in $commands $violations; do
+		grep -qwF -- "$word" "$text" || { echo "$text: nothing of $word"; bad=1; }
+	done
+	return $bad
+}
+
 # Stated exceptions, each for a reason:
 #   FILE_PATH_CHANGES   there is no MAINTAINERS file in this tree
 #   LINE_SPACING        kselftest_harness.h declares fixtures with function-like macros
@@ -98,6 +115,7 @@ export BUILD=$TOP/build/lint
 check shellcheck check_shell
 check python-syntax check_python
 check spdx check_spdx
+check documentation check_documentation
 mapfile -t kernel_files < <(files 'kernel/*.[ch]' 'selftests/modules/*.[ch]')
 mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]' | grep -v '^selftests/modules/')
 [ ${#kernel_files[@]} = 0 ] || check checkpatch-kernel check_patch "$exceptions" "${kernel_files[@]}"
