@@ -14,36 +14,52 @@
 #define VHCA_MAX_LOG_PAGE_SIZE	18	/* in units of 4 KiB */
 
 /**
- * vhca_dma_pointer - turn a DMA address into a pointer
- * @v: the device
+ * vhca_ram - turn a physical address into a pointer
  * @address: the address
  * @len: bytes that will be accessed
  *
  * The only place where an address that came from the driver becomes a
- * pointer.  There is no IOMMU before the function (vhca_pci_add() has made
- * sure), so it is a physical address; it must lie in RAM that the kernel
- * manages.  Memory that is reserved, as the BAR window itself is, is refused.
+ * pointer.  It must lie in RAM that the kernel manages.  Memory that is
+ * reserved, as the BAR window itself is, is refused.
+ *
+ * Context: firmware thread
+ * Return: the pointer, or NULL
+ */
+void *vhca_ram(u64 address, u64 len)
+{
+	u64 pfn, last = address + len - 1;
+	struct page *page;
+
+	if (!address || !len || last < address)
+		return NULL;
+	for (pfn = PHYS_PFN(address); pfn <= PHYS_PFN(last); pfn++) {
+		page = pfn_to_online_page(pfn);
+		if (!page || PageReserved(page))
+			return NULL;
+	}
+	return phys_to_virt(address);
+}
+
+/**
+ * vhca_dma_pointer - turn a DMA address of the driver's into a pointer
+ * @v: the device
+ * @address: the address
+ * @len: bytes that will be accessed
+ *
+ * There is no IOMMU before the function (vhca_pci_add() has made sure), so it
+ * is a physical address.
  *
  * Context: firmware thread
  * Return: the pointer, or NULL after a line in the log
  */
 void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len)
 {
-	u64 pfn, last = address + len - 1;
-	struct page *page;
+	void *pointer = vhca_ram(address, len);
 
-	if (!address || !len || last < address)
-		goto bad;
-	for (pfn = PHYS_PFN(address); pfn <= PHYS_PFN(last); pfn++) {
-		page = pfn_to_online_page(pfn);
-		if (!page || PageReserved(page))
-			goto bad;
-	}
-	return phys_to_virt(address);
-bad:
-	vhca_warn_ratelimited(v, "DMA to 0x%llx, %llu bytes: not RAM, refused\n",
-			      address, len);
-	return NULL;
+	if (!pointer)
+		vhca_warn_ratelimited(v, "DMA to 0x%llx, %llu bytes: not RAM, refused\n",
+				      address, len);
+	return pointer;
 }
 
 /**

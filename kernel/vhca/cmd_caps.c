@@ -37,7 +37,7 @@ static void vhca_caps_port(void *cap)
 	SET_GEN(pkey_table_size,
 		MLX5_CMD_HCA_CAP_PKEY_TABLE_SIZE_128_ENTRIES);
 	SET_GEN(local_ca_ack_delay, 16);
-	SET_GEN(log_max_msg, 30);
+	SET_GEN(log_max_msg, VHCA_LOG_MAX_MESSAGE);
 }
 
 /* Numbers of the first block agree with the ranges of the object kinds. */
@@ -62,8 +62,8 @@ static void vhca_caps_limits(void *cap)
 	SET_GEN(max_wqe_sz_sq, VHCA_MAX_SQ_WQE);
 	SET_GEN(max_wqe_sz_rq, VHCA_MAX_RQ_WQE);
 	SET_GEN(max_sgl_for_optimized_performance, 30);
-	SET_GEN(log_max_klm_list_size, 16);
-	SET_GEN(max_indirection, 4);
+	SET_GEN(log_max_klm_list_size, VHCA_LOG_MAX_KLMS);
+	SET_GEN(max_indirection, VHCA_MAX_INDIRECTION);
 	SET_GEN(log_max_ra_req_qp, 4);
 	SET_GEN(log_max_ra_res_qp, 4);
 }

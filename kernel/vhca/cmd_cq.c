@@ -11,6 +11,7 @@
 
 /* The arm word has a sequence number above the consumer index. */
 #define VHCA_CQ_INDEX_MASK	0xffffff
+#define VHCA_CQ_ARM_SOLICITED	BIT(24)
 
 /* op_mod of MODIFY_CQ */
 #define VHCA_MODIFY_CQ_RESIZE	1
@@ -142,8 +143,8 @@ u8 vhca_cmd_modify_cq(struct vhca *v, struct vhca_cmd *cmd)
  * @cq: the queue
  *
  * An arm word asks for one event as soon as there is an entry beyond its
- * consumer index; each is answered once.  A request for solicited completions
- * only is taken for one for all.
+ * consumer index, or if it says so an entry for which the sender of a message
+ * solicited an event, or an error; each is answered once.
  *
  * Context: firmware thread, vhca.lock held
  */
@@ -151,13 +152,14 @@ void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq)
 {
 	struct mlx5_eqe_comp event = { .cqn = cpu_to_be32(cq->object.id) };
 	struct vhca_object *eq;
-	u32 arm, ready;
+	u32 arm, pi, ready;
 
 	arm = be32_to_cpu(READ_ONCE(cq->doorbell[VHCA_CQ_ARM]));
 	if (arm == cq->answered)
 		return;
 	/* Half of the index space is before the producer, half behind. */
-	ready = (cq->pi - arm) & VHCA_CQ_INDEX_MASK;
+	pi = arm & VHCA_CQ_ARM_SOLICITED ? cq->solicited : cq->pi;
+	ready = (pi - arm) & VHCA_CQ_INDEX_MASK;
 	if (!ready || ready > VHCA_CQ_INDEX_MASK / 2)
 		return;
 	cq->answered = arm;
@@ -180,13 +182,15 @@ static bool vhca_cq_full(struct vhca_cq *cq)
  * @v: the device
  * @cqn: number of the queue
  * @cqe: the entry, without its owner bit
+ * @solicited: tell those as well who wait for solicited entries only
  *
  * A real device moves a queue that overruns to an error state and sends an
  * event; here the entry is lost and the violation written down.
  *
  * Context: firmware thread, vhca.lock held
  */
-void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe)
+void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe,
+		  bool solicited)
 {
 	struct vhca_object *object = vhca_ledger_find(v, VHCA_CQ, cqn);
 	struct mlx5_cqe64 *to;
@@ -214,6 +218,8 @@ void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe)
 	smp_wmb();
 	WRITE_ONCE(to->op_own, cqe->op_own);
 	cq->pi++;
+	if (solicited)
+		cq->solicited = cq->pi;
 	v->stats.completions++;
 	vhca_cq_notify(v, cq);
 }

@@ -122,6 +122,28 @@ void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 }
 
 /**
+ * vhca_eq_post_qp_event - tell of something that befell a queue pair
+ * @v: the device
+ * @type: MLX5_EVENT_TYPE_*
+ * @qpn: number of the queue pair
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn)
+{
+	struct mlx5_eqe_qp_srq event = { .qp_srq_n = cpu_to_be32(qpn) };
+	struct vhca_object *object;
+	unsigned long eqn;
+
+	xa_for_each(&v->ledger.by_id[VHCA_EQ], eqn, object) {
+		struct vhca_eq *eq = to_vhca_eq(object);
+
+		if (eq->events[0] & BIT_ULL(type))
+			vhca_eq_post(v, eq, type, &event, sizeof(event));
+	}
+}
+
+/**
  * vhca_eq_post_command - tell that a command has completed
  * @v: the device
  * @entry: its entry in the command queue

@@ -126,9 +126,13 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 	memcpy(qp->context, qpc, sizeof(qp->context));
 	qp->service = MLX5_GET(qpc, qpc, st);
 	qp->state = MLX5_QP_STATE_RST;
+	qp->life = vhca_fabric_new_life();
 	qp->pd = MLX5_GET(qpc, qpc, pd);
 	qp->send_cqn = MLX5_GET(qpc, qpc, cqn_snd);
 	qp->recv_cqn = MLX5_GET(qpc, qpc, cqn_rcv);
+	/* Privileged are the driver's own queue pairs, and none of a user's. */
+	qp->privileged = !cmd->uid && (qp->service == MLX5_QP_ST_REG_UMR ||
+				       MLX5_GET(qpc, qpc, rlky));
 	qp->has_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_REGULAR;
 	qp->has_sq = !MLX5_GET(qpc, qpc, no_sq);
 	if (qp->has_rq) {
@@ -193,15 +197,45 @@ u8 vhca_cmd_create_qp(struct vhca *v, struct vhca_cmd *cmd)
 	return MLX5_CMD_STAT_OK;
 }
 
-/*
- * Each transition brings a context of which only some fields count; the
- * others are zero and must not replace what an earlier command has set.
- */
-static void vhca_qp_merge(struct vhca_qp *qp, u16 opcode, const void *qpc)
+/* Parameters that a transition may bring, if opt_param_mask says so. */
+static void vhca_qp_take_optional(u32 *take, u32 mask)
 {
-	u32 take[MLX5_ST_SZ_DW(qpc)] = {};
+	if (mask & MLX5_QP_OPTPAR_RRE)
+		MLX5_SET(qpc, take, rre, ~0);
+	if (mask & MLX5_QP_OPTPAR_RWE)
+		MLX5_SET(qpc, take, rwe, ~0);
+	if (mask & MLX5_QP_OPTPAR_RAE) {
+		MLX5_SET(qpc, take, rae, ~0);
+		MLX5_SET(qpc, take, atomic_mode, ~0);
+	}
+	if (mask & MLX5_QP_OPTPAR_RNR_TIMEOUT)
+		MLX5_SET(qpc, take, min_rnr_nak, ~0);
+	if (mask & MLX5_QP_OPTPAR_Q_KEY)
+		MLX5_SET(qpc, take, q_key, ~0);
+	if (mask & MLX5_QP_OPTPAR_PKEY_INDEX)
+		MLX5_SET(qpc, take, primary_address_path.pkey_index, ~0);
+	if (mask & MLX5_QP_OPTPAR_PRI_PORT)
+		MLX5_SET(qpc, take, primary_address_path.vhca_port_num, ~0);
+	if (mask & MLX5_QP_OPTPAR_PM_STATE)
+		MLX5_SET(qpc, take, pm_state, ~0);
+	if (mask & MLX5_QP_OPTPAR_ALT_ADDR_PATH)
+		memset(MLX5_ADDR_OF(qpc, take, secondary_address_path), 0xff,
+		       MLX5_ST_SZ_BYTES(ads));
+}
 
+/* Parameters that a transition brings always. */
+static void vhca_qp_take_required(u32 *take, u16 opcode)
+{
 	switch (opcode) {
+	case MLX5_CMD_OP_RST2INIT_QP:
+		vhca_qp_take_optional(take, MLX5_QP_OPTPAR_RRE |
+				      MLX5_QP_OPTPAR_RWE |
+				      MLX5_QP_OPTPAR_RAE |
+				      MLX5_QP_OPTPAR_Q_KEY |
+				      MLX5_QP_OPTPAR_PKEY_INDEX |
+				      MLX5_QP_OPTPAR_PRI_PORT |
+				      MLX5_QP_OPTPAR_PM_STATE);
+		break;
 	case MLX5_CMD_OP_INIT2RTR_QP:
 		MLX5_SET(qpc, take, mtu, ~0);
 		MLX5_SET(qpc, take, log_msg_max, ~0);
@@ -211,18 +245,41 @@ static void vhca_qp_merge(struct vhca_qp *qp, u16 opcode, const void *qpc)
 		MLX5_SET(qpc, take, log_rra_max, ~0);
 		memset(MLX5_ADDR_OF(qpc, take, primary_address_path), 0xff,
 		       MLX5_ST_SZ_BYTES(ads));
+		/* These belong to the transition before and the next one. */
+		MLX5_SET(qpc, take, primary_address_path.pkey_index, 0);
+		MLX5_SET(qpc, take, primary_address_path.ack_timeout, 0);
 		break;
 	case MLX5_CMD_OP_RTR2RTS_QP:
 		MLX5_SET(qpc, take, next_send_psn, ~0);
 		MLX5_SET(qpc, take, log_sra_max, ~0);
 		MLX5_SET(qpc, take, retry_count, ~0);
 		MLX5_SET(qpc, take, rnr_retry, ~0);
-		break;
-	default:
-		MLX5_SET(qpc, take, q_key, ~0);
+		MLX5_SET(qpc, take, primary_address_path.ack_timeout, ~0);
 		break;
 	}
-	vhca_merge(qp->context, qpc, take, MLX5_ST_SZ_DW(qpc));
+}
+
+/*
+ * Each transition brings a context of which only some fields count; the
+ * others are zero and must not replace what an earlier command has set.
+ */
+static void vhca_qp_merge(struct vhca_qp *qp, const struct vhca_cmd *cmd)
+{
+	u32 take[MLX5_ST_SZ_DW(qpc)] = {};
+
+	vhca_qp_take_required(take, cmd->opcode);
+	vhca_qp_take_optional(take, MLX5_GET(init2rtr_qp_in, cmd->in,
+					     opt_param_mask));
+	vhca_merge(qp->context, MLX5_ADDR_OF(init2rtr_qp_in, cmd->in, qpc),
+		   take, MLX5_ST_SZ_DW(qpc));
+	switch (cmd->opcode) {
+	case MLX5_CMD_OP_INIT2RTR_QP:
+		qp->reception.psn = MLX5_GET(qpc, qp->context, next_rcv_psn);
+		break;
+	case MLX5_CMD_OP_RTR2RTS_QP:
+		qp->message.psn = MLX5_GET(qpc, qp->context, next_send_psn);
+		break;
+	}
 }
 
 /* The state that a transition starts from; the device checks no more. */
@@ -297,12 +354,16 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
 		/* The firmware thread flushes what is posted. */
 		break;
 	case MLX5_QP_STATE_RST:
+		/* What is on its way in either direction finds nobody. */
+		qp->life = vhca_fabric_new_life();
 		qp->sq_ci = 0;
 		qp->rq_ci = 0;
+		qp->message.active = false;
+		qp->message.away = false;
+		qp->reception.active = false;
 		break;
 	default:
-		vhca_qp_merge(qp, cmd->opcode,
-			      MLX5_ADDR_OF(rst2init_qp_in, cmd->in, qpc));
+		vhca_qp_merge(qp, cmd);
 		break;
 	}
 	qp->state = next;
@@ -314,8 +375,8 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
  * @v: the device
  * @cmd: the command, query_qp_in
  *
- * The context is what the driver has set, with the current state; counters
- * and sequence numbers are not kept.
+ * The context is what the driver has set, with the current state and sequence
+ * numbers, which count pieces of messages; counters are not kept.
  *
  * Return: MLX5_CMD_STAT_*
  */
@@ -337,5 +398,7 @@ u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd)
 	qpc = MLX5_ADDR_OF(query_qp_out, cmd->out, qpc);
 	memcpy(qpc, qp->context, sizeof(qp->context));
 	MLX5_SET(qpc, qpc, state, qp->state);
+	MLX5_SET(qpc, qpc, next_send_psn, qp->message.psn);
+	MLX5_SET(qpc, qpc, next_rcv_psn, qp->reception.psn);
 	return MLX5_CMD_STAT_OK;
 }

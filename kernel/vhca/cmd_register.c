@@ -20,7 +20,7 @@
 #define VHCA_LINK_SPEEDS	0x3f
 #define VHCA_MTU		4096	/* bytes */
 
-enum vhca_access {
+enum vhca_register_access {
 	VHCA_REGISTER_WRITE,	/* op_mod 0 */
 	VHCA_REGISTER_READ,	/* op_mod 1 */
 };

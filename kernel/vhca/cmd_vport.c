@@ -9,7 +9,6 @@
 
 #include "vhca.h"
 
-#define VHCA_GID_PREFIX		0xfe80000000000000ULL
 #define VHCA_FULL_PKEY		0xffff
 
 #define VHCA_PORT_ACTIVE	4	/* enum ib_port_state */

@@ -145,9 +145,10 @@ static int vhca_info_show(struct seq_file *m, void *unused)
 		   vhca_memic_max_alloc(s->v), VHCA_MEMIC_OPERATIONS);
 	seq_printf(m, "state hca=%s\n", s->hca_enabled ? "enabled" :
 							"disabled");
-	seq_printf(m, "stats commands=%llu events=%llu completions=%llu interrupts=%llu work_requests=%llu\n",
+	seq_printf(m, "stats commands=%llu events=%llu completions=%llu interrupts=%llu work_requests=%llu packets=%llu packets_lost=%llu\n",
 		   s->seq, s->stats.events, s->stats.completions,
-		   s->stats.interrupts, s->stats.work_requests);
+		   s->stats.interrupts, s->stats.work_requests,
+		   s->stats.packets, s->stats.packets_lost);
 	seq_puts(m, "end sections=6\n");
 	return 0;
 }

@@ -11,7 +11,6 @@
 
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
-#include <linux/math64.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
@@ -63,13 +62,12 @@ static void vhca_init_segment_fill(struct vhca *v)
 }
 
 /*
- * Clock and heartbeat.  The clock runs at device_frequency_khz; the driver
- * also reads it without a command, so it is as fresh as the last nap is short.
+ * Clock and heartbeat.  The driver also reads the clock without a command, so
+ * it is as fresh as the last nap is short.
  */
 static void vhca_tick(struct vhca *v)
 {
-	u64 cycles = mul_u64_u32_div(ktime_get_ns(), VHCA_FREQUENCY_KHZ,
-				     USEC_PER_SEC);
+	u64 cycles = vhca_cycles();
 
 	iowrite32be(upper_32_bits(cycles),
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
@@ -110,6 +108,7 @@ static bool vhca_firmware_poll(struct vhca *v)
 		busy = vhca_cmdq_poll(v);
 		busy |= vhca_workqueue_poll(v);
 	} else {
+		vhca_fabric_poll(v, false);
 		vhca_forget_driver(v);
 	}
 	mutex_unlock(&v->lock);
@@ -201,6 +200,7 @@ int vhca_firmware_start(struct vhca *v)
 		err = PTR_ERR(v->thread);
 		goto err_caps;
 	}
+	vhca_fabric_join(v);
 	return 0;
 
 err_caps:
@@ -222,6 +222,7 @@ err_messages:
  */
 void vhca_firmware_stop(struct vhca *v)
 {
+	vhca_fabric_leave(v);
 	kthread_stop(v->thread);
 	mutex_lock(&v->lock);
 	vhca_ledger_reset(v, "the device was removed");

@@ -196,6 +196,7 @@ static noinline struct vhca *vhca_create(struct vhca_root *root, unsigned int fu
 	snprintf(v->name, sizeof(v->name), "%04x:%02x:00.%u", root->domain,
 		 vhca_root_function_bus(root), function);
 	mutex_init(&v->lock);
+	vhca_fabric_init(v);
 	vhca_config_fill_function(v);
 	vhca_msi_init_vectors(v);
 

@@ -10,6 +10,7 @@
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/mlx5/qp.h>
 
+#include "fabric.h"
 #include "object.h"
 
 /**
@@ -26,6 +27,7 @@ struct vhca_buffer {
 	u64	offset;
 };
 
+void *vhca_ram(u64 address, u64 len);
 void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len);
 u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 		    const __be64 *pas, u32 nr_pas, u8 log_page_size,
@@ -53,6 +55,7 @@ struct vhca_eq {
 
 void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 		  const void *data, size_t len);
+void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn);
 void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq);
 
 /* The words of a CQ's doorbell record. */
@@ -67,6 +70,8 @@ void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq);
  * @log_entry: log2 of the size of an entry in bytes, 6 or 7
  * @ignore_overrun: the driver does not keep the consumer index
  * @pi: producer index, counts entries written
+ * @solicited: what @pi became with the last entry that a user who waits for
+ *	solicited ones only wants to hear of
  * @answered: the arm word that was answered last
  * @doorbell: its record: consumer index, then arm word
  * @buffer: the entries
@@ -78,19 +83,80 @@ struct vhca_cq {
 	u8			log_entry;
 	bool			ignore_overrun;
 	u32			pi;
+	u32			solicited;
 	u32			answered;
 	__be32			*doorbell;
 	struct vhca_buffer	buffer;
 };
 
-void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe);
+void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe,
+		  bool solicited);
 void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq);
+
+/* Sequence numbers have 24 bits. */
+#define VHCA_PSN_MASK		0xffffff
+
+/* Largest work requests, in bytes; they are advertised. */
+#define VHCA_MAX_SQ_WQE		1024
+#define VHCA_MAX_RQ_WQE		512
+
+/**
+ * struct vhca_message - the message that a QP is sending
+ * @active: there is one
+ * @away: its present piece is a packet that was not answered yet
+ * @opcode: MLX5_OPCODE_*
+ * @flags: fm_ce_se of the request's control segment
+ * @index: of the request in the send queue
+ * @bbs: basic blocks of the request
+ * @wqe_len: bytes of the request
+ * @data: where in the request its data segments begin, in bytes
+ * @total: bytes of the message
+ * @offset: bytes of it that were acknowledged
+ * @psn: sequence number of the present piece
+ * @losses: how often the present piece was lost
+ * @refusals: how often the receiver was not ready for it
+ * @resume_ns: not to be sent again before, in ns of CLOCK_MONOTONIC
+ * @wqe: the request, a copy, as its owner may write to the queue at any time
+ */
+struct vhca_message {
+	bool	active;
+	bool	away;
+	u8	opcode;
+	u8	flags;
+	u16	index;
+	u16	bbs;
+	u32	wqe_len;
+	u32	data;
+	u32	total;
+	u32	offset;
+	u32	psn;
+	u8	losses;
+	u8	refusals;
+	u64	resume_ns;
+	u8	wqe[VHCA_MAX_SQ_WQE];
+};
+
+/**
+ * struct vhca_reception - what a QP is receiving
+ * @psn: sequence number of the next piece
+ * @active: a receive request is being filled
+ * @wqe_len: bytes of @wqe
+ * @wqe: the receive request, a copy
+ */
+struct vhca_reception {
+	u32	psn;
+	bool	active;
+	u32	wqe_len;
+	u8	wqe[VHCA_MAX_RQ_WQE];
+};
 
 /**
  * struct vhca_qp - a queue pair, from create_qp_in and the QP transitions
  * @object: what all objects have; its id is the QP number
  * @service: service type, MLX5_QP_ST_*
  * @state: MLX5_QP_STATE_*
+ * @privileged: the driver's own; it may use physical addresses
+ * @life: changes when the QP is made and when it is reset, see fabric.h
  * @pd: protection domain
  * @send_cqn: CQ of the send queue
  * @recv_cqn: CQ of the receive queue
@@ -104,11 +170,15 @@ void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq);
  * @doorbell: its record: producer index of the receive, then the send queue
  * @context: the driver's qpc, merged over the transitions
  * @buffer: receive queue, then send queue
+ * @message: what is being sent
+ * @reception: what is being received
  */
 struct vhca_qp {
 	struct vhca_object	object;
 	u8			service;
 	u8			state;
+	bool			privileged;
+	u64			life;
 	u32			pd;
 	u32			send_cqn;
 	u32			recv_cqn;
@@ -122,9 +192,29 @@ struct vhca_qp {
 	__be32			*doorbell;
 	u32			context[MLX5_ST_SZ_DW(qpc)];
 	struct vhca_buffer	buffer;
+	struct vhca_message	message;
+	struct vhca_reception	reception;
 };
 
+/* workqueue.c */
 bool vhca_workqueue_poll(struct vhca *v);
+void vhca_workqueue_resume(struct vhca *v, u64 ns);
+void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
+			u8 opcode, u32 bytes, u8 syndrome);
+bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u16 *posted);
+bool vhca_receive_fetch(struct vhca_qp *qp);
+void vhca_receive_complete(struct vhca *v, struct vhca_qp *qp,
+			   struct mlx5_cqe64 *cqe, u8 syndrome,
+			   bool solicited);
+
+/* requester.c */
+u8 vhca_requester_begin(struct vhca_qp *qp);
+bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp);
+void vhca_requester_take(struct vhca *v, struct vhca_packet *packet);
+
+/* responder.c */
+enum vhca_reply vhca_responder_execute(struct vhca *v,
+				       struct vhca_packet *packet);
 
 /* Translations are counted in units of 16 bytes. */
 #define VHCA_OCTOWORD	16
@@ -150,6 +240,38 @@ struct vhca_mkey {
 u8 vhca_mkey_mode(const struct vhca_mkey *mkey);
 bool vhca_mkey_free(const struct vhca_mkey *mkey);
 void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len);
+
+/* What an access needs of a key, as the mkc has it. */
+#define VHCA_LOCAL_READ		BIT(0)
+#define VHCA_LOCAL_WRITE	BIT(1)
+#define VHCA_REMOTE_READ	BIT(2)
+#define VHCA_REMOTE_WRITE	BIT(3)
+#define VHCA_REMOTE_ATOMIC	BIT(4)
+
+/**
+ * struct vhca_access - an access to memory by a key
+ * @key: the key, with its variant
+ * @right: VHCA_LOCAL_READ or one of the others
+ * @pd: protection domain of the queue pair
+ * @qpn: number of the queue pair
+ * @address: where
+ * @len: bytes
+ */
+struct vhca_access {
+	u32	key;
+	u8	right;
+	u32	pd;
+	u32	qpn;
+	u64	address;
+	u64	len;
+};
+
+bool vhca_access_allowed(struct vhca *v, const struct vhca_access *access);
+bool vhca_access_read(struct vhca *v, const struct vhca_access *access,
+		      void *to);
+bool vhca_access_write(struct vhca *v, const struct vhca_access *access,
+		       const void *from);
+bool vhca_access_invalidate(struct vhca *v, const struct vhca_access *access);
 u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 		    u32 len);
 

@@ -2,10 +2,11 @@
 /*
  * A virtual mlx5 HCA: the device itself and the files that it is made of.
  *
- * Locking: vhca.lock is the only lock, and that of one device is never taken
- * inside that of another.  The firmware thread holds it while it
- * executes a command or follows work queues; readers in debugfs hold it while
- * they copy.  No memory is allocated with it held except by the firmware
+ * Locking: vhca.lock is the lock of all state.  That of one device is never
+ * taken inside that of another: what passes between them goes through inboxes,
+ * see fabric.h.  The firmware thread holds it while it executes a command or
+ * follows work queues; readers in debugfs hold it while they copy.  No memory is
+ * allocated with it held except by the firmware
  * thread, which never waits for reclaim (see firmware.c).  The thread takes no
  * lock of the PCI core or of a driver, and nobody may wait for a command with
  * vhca.lock held.  Config space accessors run under a raw spinlock of the PCI
@@ -17,11 +18,14 @@
 #include <linux/bitmap.h>
 #include <linux/io.h>
 #include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/types.h>
 
 #include "command.h"
+#include "fabric.h"
 #include "object.h"
 #include "queues.h"
 #include "record.h"
@@ -70,12 +74,16 @@
 #define VHCA_LOG_MAX_EQ_SIZE	16
 #define VHCA_LOG_MAX_CQ_SIZE	18
 #define VHCA_LOG_MAX_QP_SIZE	15
-#define VHCA_MAX_SQ_WQE		1024	/* bytes */
-#define VHCA_MAX_RQ_WQE		512	/* bytes */
 #define VHCA_MAX_OCTOWORDS	BIT(20)	/* translations of one mkey */
+#define VHCA_LOG_MAX_MESSAGE	30	/* bytes of one message */
+#define VHCA_LOG_MAX_KLMS	16	/* entries of one indirect mkey */
+#define VHCA_MAX_INDIRECTION	4	/* mkeys behind one another */
 
 /* Node and port GUIDs of all devices follow from this one. */
 #define VHCA_FIRST_GUID		0x0002c90300beef00ULL
+
+/* Upper half of the only GID of a port: the link-local subnet. */
+#define VHCA_GID_PREFIX		0xfe80000000000000ULL
 
 /* device_frequency_khz: the clock in the initialization segment. */
 #define VHCA_FREQUENCY_KHZ	156250
@@ -116,17 +124,22 @@ struct vhca_vector {
  * @completions: completion queue entries written
  * @interrupts: interrupts raised
  * @work_requests: work requests taken from send queues
+ * @packets: packets that were addressed to this device and executed
+ * @packets_lost: those that no queue pair here wanted, or was able to take
  */
 struct vhca_stats {
 	u64	events;
 	u64	completions;
 	u64	interrupts;
 	u64	work_requests;
+	u64	packets;
+	u64	packets_lost;
 };
 
 /* What a driver or user may run into because it is not modelled. */
 enum vhca_gap {
-	VHCA_GAP_DATA_PATH,
+	VHCA_GAP_WORK_REQUEST,
+	VHCA_GAP_SHARED_RECEIVE,
 	VHCA_GAP_UMEM,
 	VHCA_GAP_RESIZE,
 	VHCA_GAP_REGISTER,
@@ -165,7 +178,11 @@ enum vhca_gap {
  * @ledger: all objects
  * @recorder: all that happened
  * @stats: totals
- * @wqe: the work request in execution
+ * @port: where packets arrive
+ * @turn: the QP number that work queues are looked at from next
+ * @poll_bytes: what the queues have sent in the present poll
+ * @resume_ns: when the work queues must be looked at again though nothing
+ *	arrives, in ns of CLOCK_MONOTONIC; 0 if there is no such time
  * @said: what was said in the log already, by enum vhca_gap
  * @debugfs: directory of this device
  */
@@ -206,7 +223,10 @@ struct vhca {
 	struct vhca_ledger	ledger;
 	struct vhca_recorder	recorder;
 	struct vhca_stats	stats;
-	u8			wqe[VHCA_MAX_SQ_WQE];
+	struct vhca_port	port;
+	u32			turn;
+	u32			poll_bytes;
+	u64			resume_ns;
 	unsigned long		said;
 
 	struct dentry		*debugfs;
@@ -227,25 +247,47 @@ static inline bool vhca_gap_is_new(struct vhca *v, enum vhca_gap gap)
 	return !__test_and_set_bit(gap, &v->said);
 }
 
+/* The device's clock, which runs at device_frequency_khz. */
+static inline u64 vhca_cycles(void)
+{
+	return mul_u64_u32_div(ktime_get_ns(), VHCA_FREQUENCY_KHZ,
+			       USEC_PER_SEC);
+}
+
 static inline u64 vhca_var_size(const struct vhca *v)
 {
 	return 1ULL << (v->params.log_var_count + v->params.log_var_stride);
 }
 
-/* The port's addresses; those of two devices differ. */
+/* The port's addresses, by vhca.index; those of two devices differ. */
+static inline u16 vhca_lid_of(unsigned int index)
+{
+	return 1 + index;
+}
+
+static inline u64 vhca_node_guid_of(unsigned int index)
+{
+	return VHCA_FIRST_GUID + 2 * index;
+}
+
+static inline u64 vhca_port_guid_of(unsigned int index)
+{
+	return vhca_node_guid_of(index) + 1;
+}
+
 static inline u16 vhca_lid(const struct vhca *v)
 {
-	return 1 + v->index;
+	return vhca_lid_of(v->index);
 }
 
 static inline u64 vhca_node_guid(const struct vhca *v)
 {
-	return VHCA_FIRST_GUID + 2 * v->index;
+	return vhca_node_guid_of(v->index);
 }
 
 static inline u64 vhca_port_guid(const struct vhca *v)
 {
-	return vhca_node_guid(v) + 1;
+	return vhca_port_guid_of(v->index);
 }
 
 /* A quarter of the memory, as the driver shares it between processes. */

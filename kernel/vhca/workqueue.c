@@ -1,85 +1,176 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Work queues.  The device follows a send queue through its doorbell record
- * and takes work requests in order.  UMR and NOP are executed; nothing is
- * sent anywhere.
+ * and takes work requests in order.  UMR and NOP are executed here, messages
+ * are begun here and sent by requester.c.  Receive requests are taken when a
+ * message needs one, see responder.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ktime.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/qp.h>
 
 #include "vhca.h"
 
-/* So that one queue does not keep the thread from the command queue. */
+/* So that one queue does not keep the thread from the others. */
 #define VHCA_WORK_BATCH		64
+
+/*
+ * So that data does not keep the thread from the command queue: rounds over
+ * all queues, and bytes that they may send, in one poll.  A message costs some
+ * bytes more than it has.
+ */
+#define VHCA_POLL_ROUNDS	16
+#define VHCA_POLL_BYTES		SZ_512K
+#define VHCA_PACKET_COST	SZ_1K
 
 /* struct mlx5_wqe_ctrl_seg: opmod_idx_opcode and qpn_ds */
 #define VHCA_WQE_OPCODE_MASK	0xff
 #define VHCA_WQE_DS_MASK	0x3f
 #define VHCA_WQE_DS		16	/* bytes */
 
+/* log_rq_stride of qpc is in units of 16 bytes. */
+#define VHCA_LOG_RQ_UNIT	4
+
 /* Tells whose vendor_err_synd it is. */
 #define VHCA_VENDOR_SYNDROME	0x99
 
-static void vhca_complete_send(struct vhca *v, struct vhca_qp *qp, u16 index,
-			       u8 opcode, u8 syndrome)
+/* What all completions of a queue pair have. */
+static void vhca_complete(struct vhca *v, struct vhca_qp *qp, u32 cqn,
+			  struct mlx5_cqe64 *cqe, u16 index, u8 syndrome,
+			  bool solicited)
 {
-	struct mlx5_cqe64 cqe = {};
-
+	/* Users find their QP by this (CQE version 1), the kernel by number. */
+	cqe->srqn = cpu_to_be32(MLX5_GET(qpc, qp->context, user_index));
+	cqe->wqe_counter = cpu_to_be16(index);
 	if (syndrome) {
-		struct mlx5_err_cqe *err = (void *)&cqe;
+		struct mlx5_err_cqe *err = (void *)cqe;
 
 		err->vendor_err_synd = VHCA_VENDOR_SYNDROME;
 		err->syndrome = syndrome;
-		cqe.op_own = MLX5_CQE_REQ_ERR << 4;
 	} else {
-		cqe.op_own = MLX5_CQE_REQ << 4;
+		u64 cycles = vhca_cycles();
+
+		cqe->timestamp_h = cpu_to_be32(upper_32_bits(cycles));
+		cqe->timestamp_l = cpu_to_be32(lower_32_bits(cycles));
 	}
-	/* Users find their QP by this (CQE version 1), the kernel by number. */
-	cqe.srqn = cpu_to_be32(MLX5_GET(qpc, qp->context, user_index));
-	cqe.sop_drop_qpn = cpu_to_be32((u32)opcode << 24 | qp->object.id);
-	cqe.wqe_counter = cpu_to_be16(index);
-	vhca_cq_post(v, qp->send_cqn, &cqe);
+	vhca_cq_post(v, cqn, cqe, solicited || syndrome);
 }
 
-static void vhca_flush_receive(struct vhca *v, struct vhca_qp *qp)
+/**
+ * vhca_send_complete - tell that a send request has completed
+ * @v: the device
+ * @qp: the queue pair
+ * @index: of the request in the send queue
+ * @opcode: of the request, MLX5_OPCODE_*
+ * @bytes: of the message
+ * @syndrome: 0 for success, or MLX5_CQE_SYNDROME_*
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
+			u8 opcode, u32 bytes, u8 syndrome)
 {
-	struct mlx5_err_cqe err = {
-		.srqn = cpu_to_be32(MLX5_GET(qpc, qp->context, user_index)),
-		.vendor_err_synd = VHCA_VENDOR_SYNDROME,
-		.syndrome = MLX5_CQE_SYNDROME_WR_FLUSH_ERR,
-		.s_wqe_opcode_qpn = cpu_to_be32(qp->object.id),
-		.wqe_counter = cpu_to_be16(qp->rq_ci),
-		.op_own = MLX5_CQE_RESP_ERR << 4,
+	struct mlx5_cqe64 cqe = {
+		.byte_cnt	= cpu_to_be32(bytes),
+		.sop_drop_qpn	= cpu_to_be32((u32)opcode << 24 |
+					      qp->object.id),
+		.op_own		= (syndrome ? MLX5_CQE_REQ_ERR :
+					      MLX5_CQE_REQ) << 4,
 	};
 
+	vhca_complete(v, qp, qp->send_cqn, &cqe, index, syndrome, false);
+}
+
+/**
+ * vhca_receive_posted - how many receive requests there are
+ * @v: the device
+ * @qp: the queue pair, with a receive queue of its own
+ * @posted: the count
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: true; or false if the doorbell record counts more than there can
+ *	be, which is a violation, and the queue cannot be followed any more
+ */
+bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u16 *posted)
+{
+	*posted = be32_to_cpu(READ_ONCE(qp->doorbell[MLX5_RCV_DBR])) -
+		  qp->rq_ci;
+	/* The requests are complete when the record counts them. */
+	smp_rmb();
+	if (*posted <= BIT(qp->log_rq))
+		return true;
+	vhca_violation(v, "rq_overrun", qp->object.id, *posted, NULL);
+	qp->rq_ci += *posted;
+	return false;
+}
+
+/**
+ * vhca_receive_fetch - copy the next receive request
+ * @qp: the queue pair, in whose receive queue one is posted
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: true; or false if the queue is not laid out as such a queue must be
+ */
+bool vhca_receive_fetch(struct vhca_qp *qp)
+{
+	u8 log_stride = MLX5_GET(qpc, qp->context, log_rq_stride) +
+			VHCA_LOG_RQ_UNIT;
+	u32 mask = BIT(qp->log_rq) - 1;
+	struct vhca_reception *r = &qp->reception;
+	void *wqe;
+
+	r->wqe_len = BIT(log_stride);
+	wqe = vhca_buffer_at(&qp->buffer, (u64)(qp->rq_ci & mask) << log_stride,
+			     r->wqe_len);
+	if (!wqe)
+		return false;
+	memcpy(r->wqe, wqe, r->wqe_len);
+	return true;
+}
+
+/**
+ * vhca_receive_complete - tell that a receive request has completed
+ * @v: the device
+ * @qp: the queue pair
+ * @cqe: what there is to tell of a message; for an error, zeros
+ * @syndrome: 0 for success, or MLX5_CQE_SYNDROME_*
+ * @solicited: the sender wants the receiver to be told
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_receive_complete(struct vhca *v, struct vhca_qp *qp,
+			   struct mlx5_cqe64 *cqe, u8 syndrome, bool solicited)
+{
+	cqe->sop_drop_qpn = cpu_to_be32(qp->object.id);
+	if (syndrome)
+		cqe->op_own = MLX5_CQE_RESP_ERR << 4;
+	vhca_complete(v, qp, qp->recv_cqn, cqe, qp->rq_ci, syndrome,
+		      solicited);
 	qp->rq_ci++;
-	vhca_cq_post(v, qp->recv_cqn, (struct mlx5_cqe64 *)&err);
+	qp->reception.active = false;
 }
 
 /* In the error state what is posted completes with an error. */
-static bool vhca_receive_queue_poll(struct vhca *v, struct vhca_qp *qp)
+static bool vhca_receive_queue_flush(struct vhca *v, struct vhca_qp *qp)
 {
-	u16 posted;
-	u32 i;
+	u16 posted, i;
 
-	if (!qp->has_rq || qp->state != MLX5_QP_STATE_ERR)
+	if (!qp->has_rq || qp->state != MLX5_QP_STATE_ERR ||
+	    !vhca_receive_posted(v, qp, &posted))
 		return false;
-	posted = be32_to_cpu(READ_ONCE(qp->doorbell[MLX5_RCV_DBR])) -
-		 qp->rq_ci;
-	if (posted > BIT(qp->log_rq)) {
-		vhca_violation(v, "rq_overrun", qp->object.id, posted, NULL);
-		qp->rq_ci += posted;
-		return false;
+	for (i = 0; i < posted; i++) {
+		struct mlx5_cqe64 cqe = {};
+
+		vhca_receive_complete(v, qp, &cqe,
+				      MLX5_CQE_SYNDROME_WR_FLUSH_ERR, true);
 	}
-	for (i = 0; i < posted; i++)
-		vhca_flush_receive(v, qp);
 	return posted;
 }
 
 /* Copy @bbs basic blocks of a request; it may wrap around the queue's end. */
-static bool vhca_fetch(struct vhca *v, struct vhca_qp *qp, u32 first, u32 bbs)
+static bool vhca_send_fetch(struct vhca_qp *qp, u32 first, u32 bbs)
 {
 	u32 mask = BIT(qp->log_sq) - 1;
 	u32 i;
@@ -92,35 +183,41 @@ static bool vhca_fetch(struct vhca *v, struct vhca_qp *qp, u32 first, u32 bbs)
 
 		if (!block)
 			return false;
-		memcpy(v->wqe + i * MLX5_SEND_WQE_BB, block, MLX5_SEND_WQE_BB);
+		memcpy(qp->message.wqe + i * MLX5_SEND_WQE_BB, block,
+		       MLX5_SEND_WQE_BB);
 	}
 	return true;
 }
 
 /*
- * Returns 0 or a completion syndrome.  Management datagrams have nobody to go
- * to and are dropped as a network may drop them.
+ * Returns 0 or a completion syndrome; the message is active if there is more
+ * to do.  Datagrams have nobody to go to and are dropped as a network may drop
+ * them.
  */
-static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp, u8 opcode,
-			    u32 len)
+static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp)
 {
+	struct vhca_message *m = &qp->message;
+
 	if (qp->state == MLX5_QP_STATE_ERR)
 		return MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
-	switch (opcode) {
+	switch (m->opcode) {
 	case MLX5_OPCODE_NOP:
 		return 0;
 	case MLX5_OPCODE_UMR:
-		return vhca_umr_execute(v, qp, v->wqe, len);
+		return vhca_umr_execute(v, qp, m->wqe, m->wqe_len);
 	}
 	switch (qp->service) {
 	case MLX5_QP_ST_QP0:
 	case MLX5_QP_ST_QP1:
 	case MLX5_QP_ST_UD:
 		return 0;
+	case MLX5_QP_ST_RC:
+	case MLX5_QP_ST_UC:
+		return vhca_requester_begin(qp);
 	}
-	if (vhca_gap_is_new(v, VHCA_GAP_DATA_PATH))
+	if (vhca_gap_is_new(v, VHCA_GAP_WORK_REQUEST))
 		vhca_info(v, "not modelled, said once: work request 0x%x on QP 0x%llx, completes with an error\n",
-			  opcode, qp->object.id);
+			  m->opcode, qp->object.id);
 	return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 }
 
@@ -130,32 +227,47 @@ static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp, u8 opcode,
  */
 static bool vhca_work_take(struct vhca *v, struct vhca_qp *qp, u16 posted)
 {
-	const struct mlx5_wqe_ctrl_seg *ctrl = (void *)v->wqe;
-	u16 index = qp->sq_ci;
-	u8 opcode, syndrome;
-	u32 len, bbs;
+	struct vhca_message *m = &qp->message;
+	const struct mlx5_wqe_ctrl_seg *ctrl = (void *)m->wqe;
+	u8 syndrome;
 
-	if (!vhca_fetch(v, qp, 0, 1))
+	if (!vhca_send_fetch(qp, 0, 1))
 		return false;
-	len = (be32_to_cpu(ctrl->qpn_ds) & VHCA_WQE_DS_MASK) * VHCA_WQE_DS;
-	opcode = be32_to_cpu(ctrl->opmod_idx_opcode) & VHCA_WQE_OPCODE_MASK;
-	bbs = max(DIV_ROUND_UP(len, MLX5_SEND_WQE_BB), 1);
-	if (bbs > posted) {
-		vhca_violation(v, "wqe_beyond_doorbell", qp->object.id, index,
-			       NULL);
+	m->index = qp->sq_ci;
+	m->opcode = be32_to_cpu(ctrl->opmod_idx_opcode) & VHCA_WQE_OPCODE_MASK;
+	m->flags = ctrl->fm_ce_se;
+	m->wqe_len = (be32_to_cpu(ctrl->qpn_ds) & VHCA_WQE_DS_MASK) *
+		     VHCA_WQE_DS;
+	m->bbs = max(DIV_ROUND_UP(m->wqe_len, MLX5_SEND_WQE_BB), 1);
+	if (m->bbs > posted) {
+		vhca_violation(v, "wqe_beyond_doorbell", qp->object.id,
+			       m->index, NULL);
 		return false;
 	}
-	if (!vhca_fetch(v, qp, 1, bbs))
+	/* The first block is not read again: its owner may have changed it. */
+	if (!vhca_send_fetch(qp, 1, m->bbs))
 		return false;
-	syndrome = vhca_work_execute(v, qp, opcode, len);
 	v->stats.work_requests++;
-	qp->sq_ci += bbs;
-	if (syndrome) {
+	syndrome = vhca_work_execute(v, qp);
+	if (m->active)
+		return true;
+	qp->sq_ci += m->bbs;
+	if (syndrome)
 		qp->state = MLX5_QP_STATE_ERR;
-		vhca_complete_send(v, qp, index, opcode, syndrome);
-	} else if (ctrl->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE) {
-		vhca_complete_send(v, qp, index, opcode, 0);
-	}
+	if (syndrome || m->flags & MLX5_WQE_CTRL_CQ_UPDATE)
+		vhca_send_complete(v, qp, m->index, m->opcode, 0, syndrome);
+	return true;
+}
+
+/* Send a piece, and account for it. */
+static bool vhca_message_send(struct vhca *v, struct vhca_qp *qp)
+{
+	struct vhca_message *m = &qp->message;
+	u32 len = min_t(u32, m->total - m->offset, VHCA_MAX_PAYLOAD);
+
+	if (!vhca_requester_send(v, qp))
+		return false;
+	v->poll_bytes += len + VHCA_PACKET_COST;
 	return true;
 }
 
@@ -167,10 +279,14 @@ static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 	if (!qp->has_sq || (qp->state != MLX5_QP_STATE_RTS &&
 			    qp->state != MLX5_QP_STATE_ERR))
 		return false;
+	/* A message that was under way is flushed from its begin. */
+	if (qp->state == MLX5_QP_STATE_ERR)
+		qp->message.active = false;
 	pi = be32_to_cpu(READ_ONCE(qp->doorbell[MLX5_SND_DBR]));
 	/* The requests are complete when the record counts them. */
 	smp_rmb();
-	while ((posted = pi - qp->sq_ci) && taken < VHCA_WORK_BATCH) {
+	while (!qp->message.active && (posted = pi - qp->sq_ci) &&
+	       taken < VHCA_WORK_BATCH) {
 		if (posted > BIT(qp->log_sq)) {
 			vhca_violation(v, "sq_overrun", qp->object.id, posted,
 				       NULL);
@@ -187,14 +303,64 @@ static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 		}
 		taken++;
 	}
+	if (qp->message.active && vhca_message_send(v, qp))
+		return true;
 	return taken;
+}
+
+/**
+ * vhca_workqueue_resume - have the work queues looked at again
+ * @v: the device
+ * @ns: when, in ns of CLOCK_MONOTONIC
+ *
+ * Context: firmware thread, vhca.lock held, from within a poll
+ */
+void vhca_workqueue_resume(struct vhca *v, u64 ns)
+{
+	if (!v->resume_ns || ns < v->resume_ns)
+		v->resume_ns = ns;
+}
+
+/*
+ * The queue pairs of a range of numbers, until enough was sent; the next poll
+ * begins where this one stopped.  Returns false if it stopped.
+ */
+static bool vhca_queues_poll_range(struct vhca *v, unsigned long first,
+				   unsigned long last, bool *busy)
+{
+	struct vhca_object *object;
+	unsigned long id;
+
+	xa_for_each_range(&v->ledger.by_id[VHCA_QP], id, object, first, last) {
+		if (v->poll_bytes >= VHCA_POLL_BYTES) {
+			v->turn = id;
+			*busy = true;
+			return false;
+		}
+		*busy |= vhca_send_queue_poll(v, to_vhca_qp(object));
+		*busy |= vhca_receive_queue_flush(v, to_vhca_qp(object));
+	}
+	return true;
+}
+
+/* All queue pairs, beginning with the one whose turn it is. */
+static bool vhca_queues_poll(struct vhca *v)
+{
+	u32 first = v->turn;
+	bool busy = false;
+
+	if (vhca_queues_poll_range(v, first, ULONG_MAX, &busy) && first)
+		vhca_queues_poll_range(v, 0, first - 1, &busy);
+	return busy;
 }
 
 /**
  * vhca_workqueue_poll - execute work requests and answer armed CQs
  * @v: the device
  *
- * Models what the device does on a write to a UAR page.
+ * Models what the device does on a write to a UAR page, and what arrives from
+ * the network.  When it returns, vhca.resume_ns tells when it must be called
+ * again even if neither happens.
  *
  * Context: firmware thread, vhca.lock held, bus mastering allowed
  * Return: true if there was something to do
@@ -202,13 +368,18 @@ static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 bool vhca_workqueue_poll(struct vhca *v)
 {
 	struct vhca_object *object;
+	bool busy = false, again;
+	unsigned int round = 0;
 	unsigned long id;
-	bool busy = false;
 
-	xa_for_each(&v->ledger.by_id[VHCA_QP], id, object) {
-		busy |= vhca_send_queue_poll(v, to_vhca_qp(object));
-		busy |= vhca_receive_queue_poll(v, to_vhca_qp(object));
-	}
+	v->resume_ns = 0;
+	v->poll_bytes = 0;
+	do {
+		again = vhca_queues_poll(v);
+		again |= vhca_fabric_poll(v, true);
+		busy |= again;
+	} while (again && ++round < VHCA_POLL_ROUNDS &&
+		 v->poll_bytes < VHCA_POLL_BYTES);
 	xa_for_each(&v->ledger.by_id[VHCA_CQ], id, object)
 		vhca_cq_notify(v, to_vhca_cq(object));
 	return busy;

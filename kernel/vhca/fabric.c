@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The network between the ports, and what devices may do to each other's
+ * memory.  See fabric.h.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/mlx5_ifc.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "vhca.h"
+
+/* Ports come and go in process context, and are looked up under RCU. */
+static LIST_HEAD(vhca_ports);
+static DEFINE_MUTEX(vhca_ports_lock);
+
+/* Counts lives of queue pairs, and so is a clock that orders them. */
+static atomic64_t vhca_lives = ATOMIC64_INIT(0);
+
+/**
+ * vhca_fabric_now - the present, on the clock that lives are counted on
+ *
+ * Return: a number that no life after this moment is at or below
+ */
+u64 vhca_fabric_now(void)
+{
+	return atomic64_read(&vhca_lives);
+}
+
+/**
+ * vhca_fabric_new_life - begin a life of a queue pair
+ *
+ * Return: its number; what was sent before is below it
+ */
+u64 vhca_fabric_new_life(void)
+{
+	return atomic64_inc_return(&vhca_lives);
+}
+
+/**
+ * vhca_packet_alloc - make a packet
+ * @payload: bytes that it carries in one of the two directions
+ *
+ * The firmware thread may use all memory that is left, so that reclaim can go
+ * on (see firmware.c); packets can wait and must not take it.
+ *
+ * Context: firmware thread
+ * Return: the packet, or NULL if there is no memory just now
+ */
+struct vhca_packet *vhca_packet_alloc(u32 payload)
+{
+	const gfp_t gfp = GFP_KERNEL | __GFP_NOMEMALLOC | __GFP_NORETRY |
+			  __GFP_NOWARN;
+	struct vhca_packet *packet;
+
+	packet = kzalloc(sizeof(*packet), gfp);
+	if (!packet)
+		return NULL;
+	if (payload) {
+		packet->payload = kmalloc(payload, gfp);
+		if (!packet->payload) {
+			kfree(packet);
+			return NULL;
+		}
+	}
+	packet->len = payload;
+	return packet;
+}
+
+/**
+ * vhca_packet_free - free a packet
+ * @packet: the packet, in no inbox
+ */
+void vhca_packet_free(struct vhca_packet *packet)
+{
+	kfree(packet->payload);
+	kfree(packet);
+}
+
+/**
+ * vhca_fabric_init - make a port that is not connected yet
+ * @v: the device
+ */
+void vhca_fabric_init(struct vhca *v)
+{
+	spin_lock_init(&v->port.lock);
+	INIT_LIST_HEAD(&v->port.inbox);
+}
+
+/**
+ * vhca_fabric_join - connect a port
+ * @v: the device, whose firmware thread runs
+ *
+ * Context: process context
+ */
+void vhca_fabric_join(struct vhca *v)
+{
+	spin_lock(&v->port.lock);
+	v->port.open = true;
+	spin_unlock(&v->port.lock);
+	mutex_lock(&vhca_ports_lock);
+	list_add_tail_rcu(&v->port.node, &vhca_ports);
+	mutex_unlock(&vhca_ports_lock);
+}
+
+/**
+ * vhca_fabric_leave - disconnect a port
+ * @v: the device
+ *
+ * When it returns no other device touches this one any more, neither its inbox
+ * and thread nor its memory.  What was in the inbox goes back as lost.
+ *
+ * Context: process context, without vhca.lock
+ */
+void vhca_fabric_leave(struct vhca *v)
+{
+	spin_lock(&v->port.lock);
+	v->port.open = false;
+	spin_unlock(&v->port.lock);
+	mutex_lock(&vhca_ports_lock);
+	list_del_rcu(&v->port.node);
+	mutex_unlock(&vhca_ports_lock);
+	synchronize_rcu();
+	vhca_fabric_poll(v, false);
+}
+
+/**
+ * vhca_path_leads_to - is a device at the end of an address path?
+ * @path: struct ads of a qpc
+ * @index: the device
+ *
+ * A global path names a port by its GID, a local one by its LID.
+ *
+ * Return: true if it is
+ */
+bool vhca_path_leads_to(const void *path, unsigned int index)
+{
+	if (MLX5_GET(ads, path, grh)) {
+		const __be64 gid[] = {
+			cpu_to_be64(VHCA_GID_PREFIX),
+			cpu_to_be64(vhca_port_guid_of(index)),
+		};
+
+		return !memcmp(MLX5_ADDR_OF(ads, path, rgid_rip), gid,
+			       sizeof(gid));
+	}
+	return MLX5_GET(ads, path, rlid) == vhca_lid_of(index);
+}
+
+/* Put a packet into an inbox; answers are taken however many there are. */
+static enum vhca_sent vhca_port_put(struct vhca *target,
+				    struct vhca_packet *packet)
+{
+	struct vhca_port *port = &target->port;
+	bool request = packet->reply == VHCA_UNANSWERED;
+	enum vhca_sent sent = VHCA_SENT;
+
+	spin_lock(&port->lock);
+	if (!port->open)
+		sent = VHCA_NOBODY;
+	else if (request && port->requests >= VHCA_INBOX_SIZE)
+		sent = VHCA_FULL;
+	else
+		list_add_tail(&packet->node, &port->inbox);
+	if (sent == VHCA_SENT && request)
+		port->requests++;
+	spin_unlock(&port->lock);
+	return sent;
+}
+
+/**
+ * vhca_fabric_send - send a request
+ * @v: the device that sends
+ * @path: struct ads of the sending queue pair
+ * @packet: the request
+ *
+ * Context: firmware thread of @v
+ * Return: see enum vhca_sent
+ */
+enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
+				struct vhca_packet *packet)
+{
+	enum vhca_sent sent = VHCA_NOBODY;
+	struct vhca *target;
+
+	packet->source = v->index;
+	packet->sent = vhca_fabric_now();
+	rcu_read_lock();
+	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
+		if (!vhca_path_leads_to(path, target->index))
+			continue;
+		sent = vhca_port_put(target, packet);
+		/* The own thread is awake, and looks again. */
+		if (sent == VHCA_SENT && target != v)
+			vhca_firmware_wake(target);
+		break;
+	}
+	rcu_read_unlock();
+	return sent;
+}
+
+/* Send an answer to whoever has asked, or drop it if that device is gone. */
+static void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet)
+{
+	bool sent = false;
+	struct vhca *target;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
+		if (target->index != packet->source)
+			continue;
+		sent = vhca_port_put(target, packet) == VHCA_SENT;
+		if (sent && target != v)
+			vhca_firmware_wake(target);
+		break;
+	}
+	rcu_read_unlock();
+	if (!sent)
+		vhca_packet_free(packet);
+}
+
+/**
+ * vhca_fabric_poll - take what has arrived
+ * @v: the device
+ * @able: execute it; else all requests are lost and all answers ignored
+ *
+ * All that is in the inbox is taken, so what was sent before a command was
+ * executed is never executed after the next one.
+ *
+ * Context: firmware thread with vhca.lock held; without if not @able
+ * Return: true if there was something
+ */
+bool vhca_fabric_poll(struct vhca *v, bool able)
+{
+	struct vhca_packet *packet, *next;
+	LIST_HEAD(arrived);
+
+	spin_lock(&v->port.lock);
+	list_splice_init(&v->port.inbox, &arrived);
+	v->port.requests = 0;
+	spin_unlock(&v->port.lock);
+	if (list_empty(&arrived))
+		return false;
+	list_for_each_entry_safe(packet, next, &arrived, node) {
+		list_del(&packet->node);
+		if (packet->reply != VHCA_UNANSWERED) {
+			if (able)
+				vhca_requester_take(v, packet);
+			vhca_packet_free(packet);
+			continue;
+		}
+		packet->reply = able ? vhca_responder_execute(v, packet) :
+				       VHCA_LOST;
+		vhca_fabric_answer(v, packet);
+	}
+	return true;
+}
+
+/* Is all of a range of device memory allocated?  @offset is in that memory. */
+static bool vhca_memic_is_allocated(struct vhca *v, u64 offset, u64 len)
+{
+	u32 first = offset >> VHCA_PAGE_SHIFT;
+	u32 end = DIV_ROUND_UP_ULL(offset + len, VHCA_PAGE_SIZE);
+
+	return find_next_zero_bit(v->memic_pages, end, first) >= end;
+}
+
+/**
+ * vhca_fabric_memic - reach device memory by its physical address
+ * @phys: the address
+ * @data: where the bytes go or come from; NULL to see only if it can be done
+ * @len: bytes, not 0
+ * @write: write to device memory; else read
+ *
+ * A key that was made on a dma-buf of device memory translates to addresses in
+ * the window of some device, this or another one: one function of a machine
+ * can write to the memory of another.
+ *
+ * The other device's bitmap of allocated pages is read without its lock.  It
+ * can change only while the owner frees or allocates memory, by when a correct
+ * driver has taken the old translation away everywhere; a driver that has not
+ * is seen by vhca_mkey_check_memic().
+ *
+ * Context: firmware thread
+ * Return: true if it was done; false if not all of it is allocated memory of
+ *	one device
+ */
+bool vhca_fabric_memic(u64 phys, void *data, u64 len, bool write)
+{
+	bool done = false;
+	struct vhca *v;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(v, &vhca_ports, port.node) {
+		u64 start = v->params.bar_phys + VHCA_MEMIC_BASE;
+		u64 size = v->params.memic_size;
+
+		if (phys < start || phys - start >= size)
+			continue;
+		if (len > size - (phys - start) ||
+		    !vhca_memic_is_allocated(v, phys - start, len))
+			break;
+		done = true;
+		if (data && write)
+			memcpy_toio(v->memic + (phys - start), data, len);
+		else if (data)
+			memcpy_fromio(data, v->memic + (phys - start), len);
+		break;
+	}
+	rcu_read_unlock();
+	return done;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The network between the ports of all devices, each of which has one.
+ *
+ * A queue pair sends a message in pieces, one at a time.  Each piece is a
+ * packet: the sender's firmware thread fills it and puts it into the inbox of
+ * the port that it is for, the thread of that device executes it and sends the
+ * same packet back as the answer.  Neither thread ever takes the lock of the
+ * other's device.  Two queue pairs of one device talk in the same way.
+ *
+ * A packet that was accepted is always answered, as long as the asking port
+ * exists; one that a real network would lose comes back as VHCA_LOST, and the
+ * sender then waits as if nothing had come.  So nothing is executed twice, and
+ * there are no duplicates to be told apart.
+ */
+#ifndef VHCA_FABRIC_H
+#define VHCA_FABRIC_H
+
+#include <linux/list.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct vhca;
+
+/* Bytes of a piece: what one allocation gets easily, and one poll copies fast. */
+#define VHCA_MAX_PAYLOAD	SZ_32K
+
+/* Requests that wait in an inbox at most; answers have a place always. */
+#define VHCA_INBOX_SIZE		256
+
+/**
+ * enum vhca_reply - what became of a request
+ * @VHCA_UNANSWERED: it is the request itself
+ * @VHCA_ACK: executed
+ * @VHCA_LOST: nobody who could have executed it
+ * @VHCA_RNR: no receive request is posted
+ * @VHCA_NAK_INVALID_REQUEST: not allowed on that queue pair, or does not fit
+ * @VHCA_NAK_ACCESS: the key does not allow it
+ * @VHCA_NAK_OPERATION: the receiver failed
+ */
+enum vhca_reply {
+	VHCA_UNANSWERED,
+	VHCA_ACK,
+	VHCA_LOST,
+	VHCA_RNR,
+	VHCA_NAK_INVALID_REQUEST,
+	VHCA_NAK_ACCESS,
+	VHCA_NAK_OPERATION,
+};
+
+/**
+ * struct vhca_packet - a piece of a message, or the answer to it
+ * @node: place in an inbox
+ * @reply: whether it is an answer, and which
+ * @source: index of the asking device
+ * @source_qpn: its queue pair
+ * @source_life: and the life of that; an answer to an earlier one is ignored
+ * @target_qpn: queue pair that it is for
+ * @sent: vhca_fabric_now() when it was sent; a queue pair whose life is
+ *	younger does not take it
+ * @service: MLX5_QP_ST_RC or MLX5_QP_ST_UC
+ * @opcode: MLX5_OPCODE_*
+ * @solicited: the receiver asked to be told of this message
+ * @rnr_timer: with VHCA_RNR: when to try again, as in min_rnr_nak
+ * @psn: sequence number, of pieces
+ * @total: bytes of the message
+ * @offset: where in it this piece begins, in bytes
+ * @len: bytes of this piece
+ * @rkey: key of the memory at the target
+ * @address: where in that memory the message begins
+ * @immediate: immediate data, or the key to be invalidated
+ * @swap_add: operand of an atomic operation
+ * @compare: operand of compare and swap
+ * @payload: @len bytes that go to the target, or come from it with VHCA_ACK
+ */
+struct vhca_packet {
+	struct list_head	node;
+	enum vhca_reply		reply;
+	unsigned int		source;
+	u32			source_qpn;
+	u64			source_life;
+	u32			target_qpn;
+	u64			sent;
+	u8			service;
+	u8			opcode;
+	bool			solicited;
+	u8			rnr_timer;
+	u32			psn;
+	u32			total;
+	u32			offset;
+	u32			len;
+	u32			rkey;
+	u64			address;
+	__be32			immediate;
+	u64			swap_add;
+	u64			compare;
+	void			*payload;
+};
+
+static inline bool vhca_packet_is_last(const struct vhca_packet *packet)
+{
+	return packet->offset + packet->len == packet->total;
+}
+
+/**
+ * struct vhca_port - where packets arrive
+ * @node: place in the list of ports, under RCU
+ * @lock: protects what follows; a leaf, taken with or without vhca.lock
+ * @open: packets may come
+ * @requests: packets in @inbox that are no answers
+ * @inbox: packets, oldest first
+ */
+struct vhca_port {
+	struct list_head	node;
+	spinlock_t		lock;	/* see above */
+	bool			open;
+	unsigned int		requests;
+	struct list_head	inbox;
+};
+
+/**
+ * enum vhca_sent - what became of a packet that was to be sent
+ * @VHCA_SENT: it is on its way and belongs to the fabric
+ * @VHCA_FULL: the inbox is full, try again; it is still the caller's
+ * @VHCA_NOBODY: no such port; it is still the caller's
+ */
+enum vhca_sent {
+	VHCA_SENT,
+	VHCA_FULL,
+	VHCA_NOBODY,
+};
+
+void vhca_fabric_init(struct vhca *v);
+void vhca_fabric_join(struct vhca *v);
+void vhca_fabric_leave(struct vhca *v);
+enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
+				struct vhca_packet *packet);
+bool vhca_fabric_poll(struct vhca *v, bool able);
+bool vhca_path_leads_to(const void *path, unsigned int index);
+bool vhca_fabric_memic(u64 phys, void *data, u64 len, bool write);
+u64 vhca_fabric_now(void);
+u64 vhca_fabric_new_life(void);
+struct vhca_packet *vhca_packet_alloc(u32 payload);
+void vhca_packet_free(struct vhca_packet *packet);
+
+#endif /* VHCA_FABRIC_H */

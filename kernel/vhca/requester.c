@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sending side of a connection (RC) and of unacknowledged messages (UC).
+ *
+ * A message is cut into pieces.  The next piece is sent when the one before
+ * was answered, so there is at most one packet of a queue pair on its way, all
+ * requests are executed in order, and a fence has nothing left to wait for.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ktime.h>
+#include <linux/mlx5/cq.h>
+
+#include "vhca.h"
+
+/* A segment of a work request. */
+#define VHCA_SEGMENT		16
+
+/* struct mlx5_wqe_inline_seg: byte_count */
+#define VHCA_INLINE_MASK	MLX5_WQE_INLINE_SEG_BYTE_COUNT_MASK
+
+/* No memory, or no place: this is soon enough, and not counted as a loss. */
+#define VHCA_SOON_NS		(100 * NSEC_PER_USEC)
+
+/*
+ * ack_timeout of ads: 4.096 us times two to this power; 0 is for ever.  Here
+ * it is never shorter than a poll nor so long that one waits for nothing.
+ */
+#define VHCA_TIMEOUT_UNIT_NS	4096
+#define VHCA_MIN_TIMEOUT_NS	(1 * NSEC_PER_MSEC)
+#define VHCA_MAX_TIMEOUT_NS	(100 * NSEC_PER_MSEC)
+
+/* rnr_retry of qpc: try for ever. */
+#define VHCA_RNR_FOR_EVER	7
+
+/* min_rnr_nak of qpc, in units of 10 us: IBTA, encoding of the RNR NAK timer. */
+static const u16 vhca_rnr_delays[] = {
+	0xffff, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072,
+	4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+
+#define VHCA_RNR_UNIT_NS	(10 * NSEC_PER_USEC)
+
+static bool vhca_sends_data(u8 opcode)
+{
+	return opcode != MLX5_OPCODE_RDMA_READ &&
+	       opcode != MLX5_OPCODE_ATOMIC_CS &&
+	       opcode != MLX5_OPCODE_ATOMIC_FA;
+}
+
+/*
+ * Bytes of a request before its data segments, 0 if the service does not have
+ * the operation.
+ */
+static u32 vhca_request_header(u8 service, u8 opcode)
+{
+	const u32 ctrl = sizeof(struct mlx5_wqe_ctrl_seg);
+	const u32 raddr = sizeof(struct mlx5_wqe_raddr_seg);
+
+	switch (opcode) {
+	case MLX5_OPCODE_SEND:
+	case MLX5_OPCODE_SEND_IMM:
+		return ctrl;
+	case MLX5_OPCODE_RDMA_WRITE:
+	case MLX5_OPCODE_RDMA_WRITE_IMM:
+		return ctrl + raddr;
+	}
+	if (service != MLX5_QP_ST_RC)
+		return 0;
+	switch (opcode) {
+	case MLX5_OPCODE_SEND_INVAL:
+		return ctrl;
+	case MLX5_OPCODE_RDMA_READ:
+		return ctrl + raddr;
+	case MLX5_OPCODE_ATOMIC_CS:
+	case MLX5_OPCODE_ATOMIC_FA:
+		return ctrl + raddr + sizeof(struct mlx5_wqe_atomic_seg);
+	}
+	return 0;
+}
+
+/**
+ * struct vhca_segment - where a data segment has its bytes
+ * @len: bytes
+ * @inlined: they are these, in the request itself; else NULL
+ * @lkey: key of the memory where they are
+ * @address: and the address
+ */
+struct vhca_segment {
+	u32		len;
+	const void	*inlined;
+	u32		lkey;
+	u64		address;
+};
+
+/* Read the segment at *@at and go behind it; false if it is none. */
+static bool vhca_segment_next(const struct vhca_message *m, u32 *at,
+			      struct vhca_segment *segment)
+{
+	const struct mlx5_wqe_data_seg *data = (const void *)&m->wqe[*at];
+	u32 rest = m->wqe_len - *at;
+	u32 count, bytes;
+
+	if (rest < VHCA_SEGMENT)
+		return false;
+	count = be32_to_cpu(data->byte_count);
+	if (!(count & MLX5_INLINE_SEG)) {
+		*segment = (struct vhca_segment) {
+			.len	 = count,
+			.lkey	 = be32_to_cpu(data->lkey),
+			.address = be64_to_cpu(data->addr),
+		};
+		*at += VHCA_SEGMENT;
+		return true;
+	}
+	count &= VHCA_INLINE_MASK;
+	bytes = ALIGN(sizeof(struct mlx5_wqe_inline_seg) + count,
+		      VHCA_SEGMENT);
+	if (bytes > rest || !vhca_sends_data(m->opcode))
+		return false;
+	*segment = (struct vhca_segment) {
+		.len	 = count,
+		.inlined = &m->wqe[*at + sizeof(struct mlx5_wqe_inline_seg)],
+	};
+	*at += bytes;
+	return true;
+}
+
+/**
+ * vhca_requester_begin - begin to send a message
+ * @qp: the queue pair; its message has the work request, its opcode, flags,
+ *	index and size
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: 0, or the syndrome of the error completion, MLX5_CQE_SYNDROME_*
+ */
+u8 vhca_requester_begin(struct vhca_qp *qp)
+{
+	u32 header = vhca_request_header(qp->service, qp->message.opcode);
+	struct vhca_message *m = &qp->message;
+	struct vhca_segment segment;
+	u64 total = 0;
+	u32 at;
+
+	if (!header || m->wqe_len < header)
+		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+	for (at = header; at < m->wqe_len; ) {
+		if (!vhca_segment_next(m, &at, &segment))
+			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+		total += segment.len;
+	}
+	if (total > BIT(VHCA_LOG_MAX_MESSAGE))
+		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
+	if ((m->opcode == MLX5_OPCODE_ATOMIC_CS ||
+	     m->opcode == MLX5_OPCODE_ATOMIC_FA) && total != sizeof(u64))
+		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
+	m->data = header;
+	m->total = total;
+	m->offset = 0;
+	m->losses = 0;
+	m->refusals = 0;
+	m->resume_ns = 0;
+	m->away = false;
+	m->active = true;
+	return 0;
+}
+
+/*
+ * Copy @len bytes between @data and the message's own memory, from @offset in
+ * the message.  False if a key does not allow it.
+ */
+static bool vhca_message_copy(struct vhca *v, struct vhca_qp *qp, u32 offset,
+			      u32 len, void *data, bool to_memory)
+{
+	struct vhca_message *m = &qp->message;
+	struct vhca_segment segment;
+	u32 at = m->data;
+
+	while (len && vhca_segment_next(m, &at, &segment)) {
+		struct vhca_access access = {
+			.key	= segment.lkey,
+			.right	= to_memory ? VHCA_LOCAL_WRITE :
+					      VHCA_LOCAL_READ,
+			.pd	= qp->pd,
+			.qpn	= qp->object.id,
+		};
+		u32 n;
+
+		if (offset >= segment.len) {
+			offset -= segment.len;
+			continue;
+		}
+		n = min(len, segment.len - offset);
+		access.address = segment.address + offset;
+		access.len = n;
+		if (segment.inlined)
+			memcpy(data, segment.inlined + offset, n);
+		else if (to_memory ? !vhca_access_write(v, &access, data) :
+				     !vhca_access_read(v, &access, data))
+			return false;
+		data += n;
+		len -= n;
+		offset = 0;
+	}
+	return !len;
+}
+
+static void vhca_requester_end(struct vhca *v, struct vhca_qp *qp, u8 syndrome)
+{
+	struct vhca_message *m = &qp->message;
+
+	m->active = false;
+	m->away = false;
+	qp->sq_ci += m->bbs;
+	if (syndrome)
+		qp->state = MLX5_QP_STATE_ERR;
+	if (syndrome || m->flags & MLX5_WQE_CTRL_CQ_UPDATE)
+		vhca_send_complete(v, qp, m->index, m->opcode, m->total,
+				   syndrome);
+}
+
+static void vhca_requester_wait(struct vhca *v, struct vhca_message *m, u64 ns)
+{
+	m->resume_ns = ktime_get_ns() + ns;
+	vhca_workqueue_resume(v, m->resume_ns);
+}
+
+static const void *vhca_qp_path(struct vhca_qp *qp)
+{
+	return MLX5_ADDR_OF(qpc, qp->context, primary_address_path);
+}
+
+static u64 vhca_requester_timeout(struct vhca_qp *qp)
+{
+	u8 log = MLX5_GET(ads, vhca_qp_path(qp), ack_timeout);
+
+	if (!log)
+		return VHCA_MAX_TIMEOUT_NS;
+	return clamp_t(u64, (u64)VHCA_TIMEOUT_UNIT_NS << log,
+		       VHCA_MIN_TIMEOUT_NS, VHCA_MAX_TIMEOUT_NS);
+}
+
+/* The present piece was acknowledged, or is of a kind that never is. */
+static void vhca_requester_advance(struct vhca *v, struct vhca_qp *qp, u32 len)
+{
+	struct vhca_message *m = &qp->message;
+
+	m->psn = (m->psn + 1) & VHCA_PSN_MASK;
+	m->losses = 0;
+	m->refusals = 0;
+	m->offset += len;
+	if (m->offset == m->total)
+		vhca_requester_end(v, qp, 0);
+}
+
+static void vhca_requester_lost(struct vhca *v, struct vhca_qp *qp, u32 len)
+{
+	struct vhca_message *m = &qp->message;
+
+	if (qp->service == MLX5_QP_ST_UC) {
+		vhca_requester_advance(v, qp, len);
+		return;
+	}
+	m->losses++;
+	vhca_requester_wait(v, m, vhca_requester_timeout(qp));
+}
+
+static void vhca_requester_refused(struct vhca *v, struct vhca_qp *qp,
+				   u8 timer)
+{
+	u8 retries = MLX5_GET(qpc, qp->context, rnr_retry);
+	struct vhca_message *m = &qp->message;
+
+	if (retries != VHCA_RNR_FOR_EVER && m->refusals >= retries) {
+		vhca_requester_end(v, qp, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
+		return;
+	}
+	if (m->refusals < VHCA_RNR_FOR_EVER)
+		m->refusals++;
+	vhca_requester_wait(v, m, (u64)vhca_rnr_delays[timer] *
+				  VHCA_RNR_UNIT_NS);
+}
+
+static void vhca_packet_fill(struct vhca_qp *qp, struct vhca_packet *packet)
+{
+	const struct mlx5_wqe_ctrl_seg *ctrl = (const void *)qp->message.wqe;
+	const struct mlx5_wqe_raddr_seg *raddr = (const void *)(ctrl + 1);
+	const struct mlx5_wqe_atomic_seg *atomic = (const void *)(raddr + 1);
+	struct vhca_message *m = &qp->message;
+
+	packet->source_qpn = qp->object.id;
+	packet->source_life = qp->life;
+	packet->target_qpn = MLX5_GET(qpc, qp->context, remote_qpn);
+	packet->service = qp->service;
+	packet->opcode = m->opcode;
+	packet->solicited = m->flags & MLX5_WQE_CTRL_SOLICITED;
+	packet->psn = m->psn;
+	packet->total = m->total;
+	packet->offset = m->offset;
+	packet->immediate = ctrl->imm;
+	/* The request is long enough for the segments that the opcode has. */
+	if (m->data > sizeof(*ctrl)) {
+		packet->rkey = be32_to_cpu(raddr->rkey);
+		packet->address = be64_to_cpu(raddr->raddr);
+	}
+	if (m->data > sizeof(*ctrl) + sizeof(*raddr)) {
+		packet->swap_add = be64_to_cpu(atomic->swap_add);
+		packet->compare = be64_to_cpu(atomic->compare);
+	}
+}
+
+/**
+ * vhca_requester_send - send the next piece of a queue pair's message
+ * @v: the device
+ * @qp: the queue pair, which is able to send and has a message
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: true if something was done; false if there is something to wait for
+ */
+bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
+{
+	struct vhca_message *m = &qp->message;
+	struct vhca_packet *packet;
+
+	if (m->away)
+		return false;
+	if (m->resume_ns) {
+		if (ktime_get_ns() < m->resume_ns) {
+			vhca_workqueue_resume(v, m->resume_ns);
+			return false;
+		}
+		m->resume_ns = 0;
+		if (m->losses > MLX5_GET(qpc, qp->context, retry_count)) {
+			vhca_requester_end(v, qp,
+					   MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR);
+			return true;
+		}
+	}
+	packet = vhca_packet_alloc(min_t(u32, m->total - m->offset,
+					 VHCA_MAX_PAYLOAD));
+	if (!packet) {
+		vhca_requester_wait(v, m, VHCA_SOON_NS);
+		return false;
+	}
+	vhca_packet_fill(qp, packet);
+	if (vhca_sends_data(m->opcode) &&
+	    !vhca_message_copy(v, qp, m->offset, packet->len, packet->payload,
+			       false)) {
+		vhca_packet_free(packet);
+		vhca_requester_end(v, qp, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+		return true;
+	}
+	switch (vhca_fabric_send(v, vhca_qp_path(qp), packet)) {
+	case VHCA_SENT:
+		m->away = true;
+		return true;
+	case VHCA_FULL:
+		vhca_packet_free(packet);
+		vhca_requester_wait(v, m, VHCA_SOON_NS);
+		return false;
+	default:
+		vhca_requester_lost(v, qp, packet->len);
+		vhca_packet_free(packet);
+		return true;
+	}
+}
+
+/* What was executed brings bytes back; false if there is no place for them. */
+static bool vhca_requester_store(struct vhca *v, struct vhca_qp *qp,
+				 struct vhca_packet *packet)
+{
+	return vhca_sends_data(packet->opcode) ||
+	       vhca_message_copy(v, qp, packet->offset, packet->len,
+				 packet->payload, true);
+}
+
+/**
+ * vhca_requester_take - take the answer to a request
+ * @v: the device that has asked
+ * @packet: the answer; remains the caller's
+ *
+ * Nobody may be there any more: the queue pair was destroyed, reset, or got
+ * into its error state since.
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_requester_take(struct vhca *v, struct vhca_packet *packet)
+{
+	struct vhca_object *object;
+	struct vhca_qp *qp;
+
+	object = vhca_ledger_find(v, VHCA_QP, packet->source_qpn);
+	if (!object)
+		return;
+	qp = to_vhca_qp(object);
+	if (qp->life != packet->source_life || !qp->message.away ||
+	    qp->state != MLX5_QP_STATE_RTS)
+		return;
+	qp->message.away = false;
+	switch (packet->reply) {
+	case VHCA_ACK:
+		if (vhca_requester_store(v, qp, packet))
+			vhca_requester_advance(v, qp, packet->len);
+		else
+			vhca_requester_end(v, qp,
+					   MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+		break;
+	case VHCA_RNR:
+		vhca_requester_refused(v, qp, packet->rnr_timer);
+		break;
+	case VHCA_NAK_INVALID_REQUEST:
+		vhca_requester_end(v, qp,
+				   MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
+		break;
+	case VHCA_NAK_ACCESS:
+		vhca_requester_end(v, qp,
+				   MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
+		break;
+	case VHCA_NAK_OPERATION:
+		vhca_requester_end(v, qp, MLX5_CQE_SYNDROME_REMOTE_OP_ERR);
+		break;
+	default:
+		vhca_requester_lost(v, qp, packet->len);
+		break;
+	}
+}
