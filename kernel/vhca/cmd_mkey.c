@@ -110,6 +110,26 @@ const struct vhca_kind_info vhca_mkey_kind = {
 	.describe = vhca_mkey_describe,
 };
 
+/*
+ * Physical addresses are the driver's.  A user context makes keys that lead to
+ * other keys, and in a protection domain of its own.
+ */
+static u8 vhca_mkey_check(struct vhca *v, const struct vhca_mkey *mkey,
+			  const struct vhca_cmd *cmd)
+{
+	struct vhca_object *pd;
+	u8 mode = vhca_mkey_mode(mkey);
+
+	if (!cmd->uid)
+		return MLX5_CMD_STAT_OK;
+	if (mode != MLX5_MKC_ACCESS_MODE_KLMS &&
+	    mode != MLX5_MKC_ACCESS_MODE_KSM)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	pd = vhca_ledger_find(v, VHCA_PD, MLX5_GET(mkc, mkey->context, pd));
+	return pd && pd->uid == cmd->uid ? MLX5_CMD_STAT_OK :
+					   MLX5_CMD_STAT_BAD_RES_ERR;
+}
+
 /**
  * vhca_cmd_create_mkey - CREATE_MKEY, from mlx5_core_create_mkey()
  * @v: the device
@@ -142,6 +162,9 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 	if (!mkey)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	memcpy(mkey->context, mkc, sizeof(mkey->context));
+	status = vhca_mkey_check(v, mkey, cmd);
+	if (status)
+		goto err_release;
 	mkey->octowords = octowords;
 	if (octowords) {
 		mkey->xlt = kvcalloc(octowords, VHCA_OCTOWORD, GFP_KERNEL);

@@ -27,44 +27,94 @@ struct vhca_umr_wqe {
 	struct mlx5_wqe_data_seg	data[];
 };
 
+/* flags of struct mlx5_wqe_umr_ctrl_seg: fail if it is bound to another QP. */
+#define VHCA_UMR_CHECK_QPN	BIT(3)
+
 /*
  * The queue pair that the driver keeps for memory registration has no PD and
  * may use all keys; any other is bound to its own PD.
+ *
+ * A user's queue pair changes indirect keys only (memory windows and their
+ * like), which lead to other keys and are checked again there.  Of a key that
+ * translates to physical addresses not even the length is the user's to say,
+ * since behind it there may be translations of its last owner.
  */
 static bool vhca_umr_may_use(const struct vhca_qp *qp,
 			     const struct vhca_mkey *mkey)
 {
-	return qp->service == MLX5_QP_ST_REG_UMR ||
-	       MLX5_GET(mkc, mkey->context, pd) == qp->pd;
+	if (qp->service == MLX5_QP_ST_REG_UMR)
+		return true;
+	if (MLX5_GET(mkc, mkey->context, pd) != qp->pd)
+		return false;
+	switch (vhca_mkey_mode(mkey)) {
+	case MLX5_MKC_ACCESS_MODE_KLMS:
+	case MLX5_MKC_ACCESS_MODE_KSM:
+		return true;
+	default:
+		return qp->privileged;
+	}
+}
+
+/* What the request wants of the key itself. */
+static bool vhca_umr_check(const struct vhca_qp *qp,
+			   const struct vhca_mkey *mkey,
+			   const struct vhca_umr_wqe *wqe)
+{
+	u32 key = be32_to_cpu(wqe->ctrl.umr_mkey);
+
+	/* Only who registers memory gives keys away to others. */
+	if (be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_PD &&
+	    qp->service != MLX5_QP_ST_REG_UMR)
+		return false;
+	/* The driver names a key by the variant that it will have. */
+	if (!qp->privileged &&
+	    MLX5_GET(mkc, mkey->context, mkey_7_0) != (key & 0xff))
+		return false;
+	return !(wqe->umr.flags & VHCA_UMR_CHECK_QPN) ||
+	       MLX5_GET(mkc, mkey->context, qpn) == qp->object.id;
+}
+
+/* The protection domain that a queue pair reads translations in. */
+static u32 vhca_umr_pd(struct vhca *v, const struct vhca_qp *qp, u32 lkey)
+{
+	struct vhca_object *object;
+
+	if (qp->service != MLX5_QP_ST_REG_UMR)
+		return qp->pd;
+	object = vhca_ledger_find(v, VHCA_MKEY, lkey >> 8);
+	return object ? MLX5_GET(mkc, to_vhca_mkey(object)->context, pd) : 0;
 }
 
 /*
- * Where the translations of a request are: in it, or where its data segment
- * points.  Address translation is not modelled, so the segment's key must be
- * one by which the address is physical, as mlx5_ib's own is.
+ * Bring the translations of a request into the key: they are in it, or where
+ * its data segment points.  Nothing is changed unless all can be had.
  */
-static const void *vhca_umr_source(struct vhca *v, struct vhca_qp *qp,
-				   const struct vhca_umr_wqe *wqe, u32 len,
-				   u32 bytes)
+static bool vhca_umr_load(struct vhca *v, struct vhca_qp *qp,
+			  const struct vhca_umr_wqe *wqe, u32 len, void *to,
+			  u32 bytes)
 {
 	const struct mlx5_wqe_data_seg *data = wqe->data;
 	u32 rest = len - sizeof(*wqe);
-	struct vhca_object *object;
-	struct vhca_mkey *mkey;
+	struct vhca_access access;
 
-	if (wqe->umr.flags & MLX5_UMR_INLINE)
-		return rest >= bytes ? data : NULL;
+	if (wqe->umr.flags & MLX5_UMR_INLINE) {
+		if (rest < bytes)
+			return false;
+		memcpy(to, data, bytes);
+		return true;
+	}
 	if (rest < sizeof(*data) || be32_to_cpu(data->byte_count) < bytes)
-		return NULL;
-	object = vhca_ledger_find(v, VHCA_MKEY, be32_to_cpu(data->lkey) >> 8);
-	if (!object)
-		return NULL;
-	mkey = to_vhca_mkey(object);
-	if (vhca_mkey_free(mkey) ||
-	    vhca_mkey_mode(mkey) != MLX5_MKC_ACCESS_MODE_PA ||
-	    !vhca_umr_may_use(qp, mkey))
-		return NULL;
-	return vhca_dma_pointer(v, be64_to_cpu(data->addr), bytes);
+		return false;
+	access = (struct vhca_access) {
+		.key	 = be32_to_cpu(data->lkey),
+		.right	 = VHCA_LOCAL_READ,
+		.pd	 = vhca_umr_pd(v, qp, be32_to_cpu(data->lkey)),
+		.qpn	 = qp->object.id,
+		.address = be64_to_cpu(data->addr),
+		.len	 = bytes,
+	};
+	return vhca_access_read(v, &access, NULL) &&
+	       vhca_access_read(v, &access, to);
 }
 
 static u64 vhca_umr_offset(const struct mlx5_wqe_umr_ctrl_seg *umr)
@@ -85,6 +135,8 @@ static void vhca_umr_context(void *to, const void *from, u64 mask)
 		MLX5_SET(mkc, take, log_page_size, ~0);
 	if (mask & MLX5_MKEY_MASK_PD)
 		MLX5_SET(mkc, take, pd, ~0);
+	if (mask & MLX5_MKEY_MASK_EN_RINVAL)
+		MLX5_SET(mkc, take, en_rinval, ~0);
 	if (mask & MLX5_MKEY_MASK_KEY)
 		MLX5_SET(mkc, take, mkey_7_0, ~0);
 	if (mask & MLX5_MKEY_MASK_QPN)
@@ -126,7 +178,6 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 	const struct vhca_umr_wqe *w = wqe;
 	struct vhca_object *object;
 	struct vhca_mkey *mkey;
-	const void *source;
 	u32 key, octowords;
 	bool free;
 	u64 offset;
@@ -149,7 +200,7 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 			       NULL);
 		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
 	}
-	if (!vhca_umr_may_use(qp, mkey))
+	if (!vhca_umr_may_use(qp, mkey) || !vhca_umr_check(qp, mkey, w))
 		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
 	free = vhca_mkey_free(mkey);
 	/* CHECK_FREE: fail if it is free; CHECK_NOT_FREE: if it is not. */
@@ -167,12 +218,10 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 				       offset + octowords, NULL);
 			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		}
-		source = vhca_umr_source(v, qp, w, len,
-					 octowords * VHCA_OCTOWORD);
-		if (!source)
+		if (!vhca_umr_load(v, qp, w, len,
+				   (void *)mkey->xlt + offset * VHCA_OCTOWORD,
+				   octowords * VHCA_OCTOWORD))
 			return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
-		memcpy((void *)mkey->xlt + offset * VHCA_OCTOWORD, source,
-		       octowords * VHCA_OCTOWORD);
 	}
 	vhca_umr_context(mkey->context, w->mkc,
 			 be64_to_cpu(w->umr.mkey_mask));
