@@ -517,6 +517,76 @@ TEST_F(data_path, solicited)
 }
 
 /*
+ * Two devices: all operations from one to the other, and what the other has not
+ * got.  Numbers of queue pairs and keys are the same on both, so that a packet
+ * that went astray would find somebody.
+ */
+TEST_F(data_path, two_devices)
+{
+	struct connection_options *o = &self->options;
+	struct ibv_send_wr send = { .wr_id = 1, .opcode = IBV_WR_SEND };
+	struct region from, to, back, twin;
+	struct ibv_context *ctx;
+	struct device other;
+	struct end here, there;
+	struct ibv_pd *pd;
+
+	if (!device_find_other(&self->bed.dev, &other))
+		SKIP(return, "there is one device only: load mlx5_vhca with hcas=2");
+	ctx = device_open(&other);
+	ASSERT_NE(NULL, ctx);
+	pd = ibv_alloc_pd(ctx);
+	ASSERT_NE(NULL, pd);
+	end_make(self->pd, o, &here);
+	end_make(pd, o, &there);
+	ASSERT_NE(here.lid, there.lid);
+	end_connect(&here, &there, o);
+	end_connect(&there, &here, o);
+	region_make(self->pd, 100000, 1, CONNECTION_ALL_ACCESS, &from);
+	region_make(pd, 100000, 2, CONNECTION_ALL_ACCESS, &to);
+	region_make(self->pd, 100000, 3, CONNECTION_ALL_ACCESS, &back);
+	region_make(self->pd, 100000, 4, CONNECTION_ALL_ACCESS, &twin);
+	region_fill(&from, SEED_FROM);
+	region_fill(&twin, SEED_TO);
+	struct ibv_send_wr write = rdma(IBV_WR_RDMA_WRITE, &to);
+	struct ibv_send_wr read = rdma(IBV_WR_RDMA_READ, &to);
+
+	post(&here, &write, &from);
+	end_wait(&here, 1, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_REGION(&to, SEED_FROM);
+	if (variant->type == IBV_QPT_RC) {
+		post(&here, &read, &back);
+		end_wait(&here, 1, IBV_WC_SUCCESS, &self->wc);
+		ASSERT_REGION(&back, SEED_FROM);
+	}
+	region_fill(&to, SEED_TO);
+	post_receive(&there, 2, &to);
+	post(&here, &send, &from);
+	end_wait(&here, 1, IBV_WC_SUCCESS, &self->wc);
+	end_wait(&there, 2, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_EQ(here.qp->qp_num, self->wc.src_qp);
+	ASSERT_EQ(here.lid, self->wc.slid);
+	ASSERT_REGION(&to, SEED_FROM);
+
+	if (variant->type == IBV_QPT_RC) {
+		/* A key of this device is none of the other's, or another one there. */
+		struct ibv_send_wr wrong = rdma(IBV_WR_RDMA_WRITE, &twin);
+
+		post(&here, &wrong, &from);
+		end_wait(&here, 1, IBV_WC_REM_ACCESS_ERR, &self->wc);
+		ASSERT_REGION(&twin, SEED_TO);
+	}
+	end_destroy(&here);
+	end_destroy(&there);
+	region_destroy(&from);
+	region_destroy(&to);
+	region_destroy(&back);
+	region_destroy(&twin);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, ibv_close_device(ctx));
+}
+
+/*
  * 64 queue pairs, each of which writes 64 KiB again and again: all advance, and
  * meanwhile commands are answered.
  */

@@ -595,6 +595,185 @@ TEST_F(refusal, unconnected_is_dropped)
 	region_destroy(&small);
 }
 
+/* Bind a memory window of type 2 to a part of a region. */
+static struct ibv_send_wr bind_window(struct ibv_mw *mw, struct ibv_mr *mr, uint64_t address,
+				      uint64_t length)
+{
+	return (struct ibv_send_wr) {
+		.wr_id = 10,
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = {
+			.mw = mw,
+			.rkey = ibv_inc_rkey(mw->rkey),
+			.bind_info = {
+				.mr = mr,
+				.addr = address,
+				.length = length,
+				.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+			},
+		},
+	};
+}
+
+#define WINDOW	1024
+
+/*
+ * A memory window shows a part of a region, to the queue pair that it was bound
+ * on and to no other, until the other side invalidates it.
+ */
+TEST_F(refusal, memory_window)
+{
+	const uint64_t begin = (uintptr_t)self->to.data + 512;
+	struct ibv_send_wr bind, wr = { .wr_id = 1, .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_send_wr inval = { .wr_id = 3, .opcode = IBV_WR_SEND_WITH_INV };
+	struct region from;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	uint32_t rkey;
+	int i;
+
+	region_make(self->pd, WINDOW, 0, 0, &from);
+	region_fill(&from, SEED_FROM);
+	mr = ibv_reg_mr(self->pd, self->to.data, self->to.len,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	ASSERT_NE(NULL, mr);
+	mw = ibv_alloc_mw(self->pd, IBV_MW_TYPE_2);
+	ASSERT_NE(NULL, mw);
+	for (i = 0; i < 4; i++) {
+		const bool good = i == 0 || i == 3;
+
+		connect_ends();
+		bind = bind_window(mw, mr, begin, WINDOW);
+		rkey = bind.bind_mw.rkey;
+		post(&self->b, &bind, NULL);
+		end_wait(&self->b, 10, IBV_WC_SUCCESS, &self->wc);
+		mw->rkey = rkey;
+		region_fill(&self->to, SEED_TO);
+
+		/* Within it; a byte before; a byte behind; within it, then no more. */
+		wr.wr.rdma.rkey = rkey;
+		wr.wr.rdma.remote_addr = begin + (i == 1 ? -1 : i == 2 ? 1 : 0);
+		post(&self->a, &wr, &from);
+		end_wait(&self->a, 1, good ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR, &self->wc);
+		ASSERT_TRUE(region_holds(&self->to, 0, 512, SEED_TO, 0));
+		ASSERT_TRUE(region_holds(&self->to, 512, WINDOW, good ? SEED_FROM : SEED_TO,
+					 good ? 0 : 512));
+		ASSERT_TRUE(region_holds(&self->to, 512 + WINDOW, self->to.len - 512 - WINDOW,
+					 SEED_TO, 512 + WINDOW));
+		if (i == 3) {
+			post_receive(&self->b, 4, NULL);
+			inval.invalidate_rkey = rkey;
+			post(&self->a, &inval, NULL);
+			end_wait(&self->a, 3, IBV_WC_SUCCESS, &self->wc);
+			end_wait(&self->b, 4, IBV_WC_SUCCESS, &self->wc);
+			ASSERT_TRUE(!!(self->wc.wc_flags & IBV_WC_WITH_INV));
+			ASSERT_EQ(rkey, self->wc.invalidated_rkey);
+			region_fill(&self->to, SEED_TO);
+			post(&self->a, &wr, &from);
+			end_wait(&self->a, 1, IBV_WC_REM_ACCESS_ERR, &self->wc);
+			ASSERT_UNTOUCHED();
+		}
+		/* What was bound to the old queue pair is not good for the new one. */
+		ASSERT_EQ(0, ibv_dealloc_mw(mw));
+		mw = ibv_alloc_mw(self->pd, IBV_MW_TYPE_2);
+		ASSERT_NE(NULL, mw);
+		renew_ends();
+	}
+	ASSERT_EQ(0, ibv_dealloc_mw(mw));
+	mr_dereg(mr);
+	region_destroy(&from);
+}
+
+/* The window of one queue pair, used through another of the same domain. */
+TEST_F(refusal, memory_window_of_another)
+{
+	struct ibv_send_wr bind, wr = rdma(IBV_WR_RDMA_WRITE, &self->to);
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	struct end c, d;
+
+	mr = ibv_reg_mr(self->pd, self->to.data, self->to.len,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	ASSERT_NE(NULL, mr);
+	mw = ibv_alloc_mw(self->pd, IBV_MW_TYPE_2);
+	ASSERT_NE(NULL, mw);
+	end_make(self->pd, &self->options, &c);
+	end_make(self->pd, &self->options, &d);
+	end_connect(&c, &d, &self->options);
+	end_connect(&d, &c, &self->options);
+	connect_ends();
+	bind = bind_window(mw, mr, (uintptr_t)self->to.data, self->to.len);
+	post(&d, &bind, NULL);
+	end_wait(&d, 10, IBV_WC_SUCCESS, &self->wc);
+	wr.wr.rdma.rkey = bind.bind_mw.rkey;
+	ASSERT_REFUSED(&wr, IBV_WC_REM_ACCESS_ERR, true);
+	post(&c, &wr, &self->from);
+	end_wait(&c, 1, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_REGION(&self->to, SEED_FROM);
+	ASSERT_EQ(0, ibv_dealloc_mw(mw));
+	end_destroy(&c);
+	end_destroy(&d);
+	mr_dereg(mr);
+}
+
+/*
+ * A work request that the library does not make: UMR on the user's own region, so
+ * that it leads to any physical address, or belongs to another domain, or is
+ * longer than it was.
+ */
+struct umr_request {
+	struct mlx5_wqe_ctrl_seg ctrl;
+	struct mlx5_wqe_umr_ctrl_seg umr;
+	struct mlx5_wqe_mkey_context_seg mkc;
+	__be64 mtt[8];
+};
+
+TEST_F(refusal, umr_of_physical_addresses)
+{
+	static const uint64_t masks[] = {
+		0,
+		1ULL << 0,	/* length */
+		1ULL << 7,	/* protection domain */
+		1ULL << 29,	/* free */
+	};
+	const uint32_t key = self->to.mr->lkey;
+	struct mlx5dv_qp dv = {};
+	struct mlx5dv_obj obj = { .qp = { .in = self->a.qp, .out = &dv } };
+	struct umr_request *wqe;
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		connect_ends();
+		obj.qp.in = self->a.qp;
+		ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP));
+		wqe = dv.sq.buf;
+		memset(wqe, 0, sizeof(*wqe));
+		mlx5dv_set_ctrl_seg(&wqe->ctrl, 0, MLX5_OPCODE_UMR, 0, self->a.qp->qp_num,
+				    MLX5_WQE_CTRL_CQ_UPDATE, sizeof(*wqe) / 16, 0, htobe32(key));
+		wqe->umr.flags = MLX5_WQE_UMR_CTRL_FLAG_INLINE;
+		wqe->umr.mkey_mask = htobe64(masks[i]);
+		wqe->mkc.len = htobe64(1 << 30);
+		wqe->mkc.qpn_mkey = htobe32(0xffffff00 | (key & 0xff));
+		if (!masks[i]) {
+			wqe->umr.klm_octowords = htobe16(sizeof(wqe->mtt) / 16);
+			for (j = 0; j < ARRAY_SIZE(wqe->mtt); j++)
+				wqe->mtt[j] = htobe64(0x100000 | 3);
+		}
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		dv.dbrec[MLX5_SND_DBR] = htobe32((sizeof(*wqe) + 63) / 64);
+		ASSERT_EQ(0, _end_wait(&self->a, &self->wc));
+		ASSERT_ENUM(IBV_WC_MW_BIND_ERR, self->wc.status);
+		renew_ends();
+	}
+	/* The region is what it was. */
+	connect_ends();
+	struct ibv_send_wr wr = rdma(IBV_WR_RDMA_WRITE, &self->to);
+
+	post(&self->a, &wr, &self->from);
+	end_wait(&self->a, 1, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_REGION(&self->to, SEED_FROM);
+}
+
 /* What a stranger tries: everything of its own, and only the key is not. */
 static int stranger(const char *device, uint32_t rkey, uint64_t address, int opcode)
 {

@@ -96,6 +96,23 @@ const char *device_find(struct device *dev)
 	return device_find_named(dev, getenv("UOBJSCOPE_DEVICE"));
 }
 
+bool device_find_other(const struct device *dev, struct device *other)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool found = false;
+	int i;
+
+	for (i = 0; list && list[i] && !found; i++) {
+		const char *name = ibv_get_device_name(list[i]);
+
+		found = mlx5dv_is_supported(list[i]) && strcmp(name, dev->name) &&
+			!device_find_named(other, name);
+	}
+	if (list)
+		ibv_free_device_list(list);
+	return found;
+}
+
 struct ibv_context *device_open(const struct device *dev)
 {
 	struct ibv_context *ctx = NULL;

@@ -5,6 +5,8 @@
 #ifndef _SELFTESTS_DEVICE_H
 #define _SELFTESTS_DEVICE_H
 
+#include <stdbool.h>
+
 #include <infiniband/verbs.h>
 #include <infiniband/mlx5dv.h>
 
@@ -44,6 +46,15 @@ const char *device_find(struct device *dev);
  * Return: as device_find() does.
  */
 const char *device_find_named(struct device *dev, const char *name);
+
+/**
+ * device_find_other() - find a second device with a virtual HCA
+ * @dev: the device under test
+ * @other: filled in
+ *
+ * Return: whether there is one.
+ */
+bool device_find_other(const struct device *dev, struct device *other);
 
 /**
  * device_open() - open a context of the device, with a DEVX context

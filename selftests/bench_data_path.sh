@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# How fast data moves through the device, as a ratio to memcpy() of the same bytes.
+# It is not run with the other tests; nothing of it fails but what cannot be measured.
+#
+#   BENCH_MS=2000   how long each rate is measured
+
+DIR=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/test_lib.sh
+. "$DIR/test_lib.sh"
+
+BENCH_MS=${BENCH_MS:-2000}
+
+measure()	# QUEUE_PAIRS BYTES
+{
+	said=$("$DIR/data_rate" "$1" "$2" "$BENCH_MS" 2>&1)
+	rc=$?
+	echo "# RC write to itself: $said"
+	if [ $rc = 0 ]; then
+		ktap_test_pass "write_$2_bytes_on_$1_queue_pairs"
+	else
+		ktap_test_fail "write_$2_bytes_on_$1_queue_pairs"
+	fi
+}
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+ibdev_there || skip_all "no RDMA device: load mlx5_vhca.ko"
+
+ktap_print_header
+ktap_set_plan 4
+measure 64 65536
+measure 1 65536
+measure 64 64
+measure 1 64
+ktap_finished
