@@ -40,44 +40,91 @@ u64 vhca_fabric_new_life(void)
 	return atomic64_inc_return(&vhca_lives);
 }
 
-/**
- * vhca_packet_alloc - make a packet
- * @payload: bytes that it carries in one of the two directions
- *
+static void vhca_packet_free(struct vhca_packet *packet)
+{
+	kfree(packet->payload);
+	kfree(packet);
+}
+
+/*
  * The firmware thread may use all memory that is left, so that reclaim can go
  * on (see firmware.c); packets can wait and must not take it.
- *
- * Context: firmware thread
- * Return: the packet, or NULL if there is no memory just now
  */
-struct vhca_packet *vhca_packet_alloc(u32 payload)
+static struct vhca_packet *vhca_packet_alloc(u32 room)
 {
 	const gfp_t gfp = GFP_KERNEL | __GFP_NOMEMALLOC | __GFP_NORETRY |
 			  __GFP_NOWARN;
 	struct vhca_packet *packet;
 
-	packet = kzalloc(sizeof(*packet), gfp);
+	packet = kmalloc(sizeof(*packet), gfp);
 	if (!packet)
 		return NULL;
-	if (payload) {
-		packet->payload = kmalloc(payload, gfp);
+	packet->room = room;
+	packet->payload = NULL;
+	if (room) {
+		packet->payload = kmalloc(room, gfp);
 		if (!packet->payload) {
 			kfree(packet);
 			return NULL;
 		}
 	}
-	packet->len = payload;
 	return packet;
 }
 
 /**
- * vhca_packet_free - free a packet
- * @packet: the packet, in no inbox
+ * vhca_packet_get - make a packet
+ * @v: the device that is to send it
+ * @len: bytes that it carries in one of the two directions, at most
+ *	VHCA_MAX_PAYLOAD
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: the packet, or NULL if there is no memory just now
  */
-void vhca_packet_free(struct vhca_packet *packet)
+struct vhca_packet *vhca_packet_get(struct vhca *v, u32 len)
 {
-	kfree(packet->payload);
-	kfree(packet);
+	struct vhca_port *port = &v->port;
+	/* A page is cheaper than what is kept for longer pieces. */
+	u32 room = len > PAGE_SIZE ? VHCA_MAX_PAYLOAD : len;
+	struct vhca_packet *packet;
+	void *payload;
+
+	if (room == VHCA_MAX_PAYLOAD && port->nr_spare) {
+		packet = list_first_entry(&port->spare, struct vhca_packet,
+					  node);
+		list_del(&packet->node);
+		port->nr_spare--;
+	} else {
+		packet = vhca_packet_alloc(room);
+		if (!packet)
+			return NULL;
+	}
+	payload = packet->payload;
+	*packet = (struct vhca_packet) {
+		.len	 = len,
+		.room	 = room,
+		.payload = payload,
+	};
+	return packet;
+}
+
+/**
+ * vhca_packet_put - be done with a packet
+ * @v: the device that got it
+ * @packet: the packet, in no inbox
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_packet_put(struct vhca *v, struct vhca_packet *packet)
+{
+	struct vhca_port *port = &v->port;
+
+	if (packet->room != VHCA_MAX_PAYLOAD ||
+	    port->nr_spare == VHCA_SPARE_PACKETS) {
+		vhca_packet_free(packet);
+		return;
+	}
+	list_add(&packet->node, &port->spare);
+	port->nr_spare++;
 }
 
 /**
@@ -88,6 +135,22 @@ void vhca_fabric_init(struct vhca *v)
 {
 	spin_lock_init(&v->port.lock);
 	INIT_LIST_HEAD(&v->port.inbox);
+	INIT_LIST_HEAD(&v->port.spare);
+}
+
+/**
+ * vhca_fabric_exit - free what a port has kept
+ * @v: the device, which has left, and whose firmware thread is gone
+ */
+void vhca_fabric_exit(struct vhca *v)
+{
+	struct vhca_packet *packet, *next;
+
+	vhca_fabric_poll(v, false);
+	list_for_each_entry_safe(packet, next, &v->port.spare, node)
+		vhca_packet_free(packet);
+	INIT_LIST_HEAD(&v->port.spare);
+	v->port.nr_spare = 0;
 }
 
 /**
@@ -111,7 +174,7 @@ void vhca_fabric_join(struct vhca *v)
  * @v: the device
  *
  * When it returns no other device touches this one any more, neither its inbox
- * and thread nor its memory.  What was in the inbox goes back as lost.
+ * and thread nor its memory.
  *
  * Context: process context, without vhca.lock
  */
@@ -124,7 +187,6 @@ void vhca_fabric_leave(struct vhca *v)
 	list_del_rcu(&v->port.node);
 	mutex_unlock(&vhca_ports_lock);
 	synchronize_rcu();
-	vhca_fabric_poll(v, false);
 }
 
 /**
@@ -247,9 +309,12 @@ bool vhca_fabric_poll(struct vhca *v, bool able)
 	list_for_each_entry_safe(packet, next, &arrived, node) {
 		list_del(&packet->node);
 		if (packet->reply != VHCA_UNANSWERED) {
-			if (able)
+			if (able) {
 				vhca_requester_take(v, packet);
-			vhca_packet_free(packet);
+				vhca_packet_put(v, packet);
+			} else {
+				vhca_packet_free(packet);
+			}
 			continue;
 		}
 		packet->reply = able ? vhca_responder_execute(v, packet) :

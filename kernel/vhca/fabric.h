@@ -26,6 +26,9 @@ struct vhca;
 /* Bytes of a piece: what one allocation gets easily, and one poll copies fast. */
 #define VHCA_MAX_PAYLOAD	SZ_32K
 
+/* Packets that a port keeps to use again; memory that is cleared costs time. */
+#define VHCA_SPARE_PACKETS	32
+
 /* Requests that wait in an inbox at most; answers have a place always. */
 #define VHCA_INBOX_SIZE		256
 
@@ -72,6 +75,7 @@ enum vhca_reply {
  * @immediate: immediate data, or the key to be invalidated
  * @swap_add: operand of an atomic operation
  * @compare: operand of compare and swap
+ * @room: bytes that @payload can hold
  * @payload: @len bytes that go to the target, or come from it with VHCA_ACK
  */
 struct vhca_packet {
@@ -95,6 +99,7 @@ struct vhca_packet {
 	__be32			immediate;
 	u64			swap_add;
 	u64			compare;
+	u32			room;
 	void			*payload;
 };
 
@@ -110,6 +115,8 @@ static inline bool vhca_packet_is_last(const struct vhca_packet *packet)
  * @open: packets may come
  * @requests: packets in @inbox that are no answers
  * @inbox: packets, oldest first
+ * @spare: packets of VHCA_MAX_PAYLOAD bytes, under vhca.lock
+ * @nr_spare: how many
  */
 struct vhca_port {
 	struct list_head	node;
@@ -117,6 +124,8 @@ struct vhca_port {
 	bool			open;
 	unsigned int		requests;
 	struct list_head	inbox;
+	struct list_head	spare;
+	unsigned int		nr_spare;
 };
 
 /**
@@ -141,7 +150,8 @@ bool vhca_path_leads_to(const void *path, unsigned int index);
 bool vhca_fabric_memic(u64 phys, void *data, u64 len, bool write);
 u64 vhca_fabric_now(void);
 u64 vhca_fabric_new_life(void);
-struct vhca_packet *vhca_packet_alloc(u32 payload);
-void vhca_packet_free(struct vhca_packet *packet);
+struct vhca_packet *vhca_packet_get(struct vhca *v, u32 len);
+void vhca_packet_put(struct vhca *v, struct vhca_packet *packet);
+void vhca_fabric_exit(struct vhca *v);
 
 #endif /* VHCA_FABRIC_H */

@@ -224,6 +224,7 @@ void vhca_firmware_stop(struct vhca *v)
 {
 	vhca_fabric_leave(v);
 	kthread_stop(v->thread);
+	vhca_fabric_exit(v);
 	mutex_lock(&v->lock);
 	vhca_ledger_reset(v, "the device was removed");
 	vhca_pages_reset(v, "the device was removed");

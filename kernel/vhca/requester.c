@@ -337,8 +337,8 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 			return true;
 		}
 	}
-	packet = vhca_packet_alloc(min_t(u32, m->total - m->offset,
-					 VHCA_MAX_PAYLOAD));
+	packet = vhca_packet_get(v, min_t(u32, m->total - m->offset,
+					  VHCA_MAX_PAYLOAD));
 	if (!packet) {
 		vhca_requester_wait(v, m, VHCA_SOON_NS);
 		return false;
@@ -347,7 +347,7 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 	if (vhca_sends_data(m->opcode) &&
 	    !vhca_message_copy(v, qp, m->offset, packet->len, packet->payload,
 			       false)) {
-		vhca_packet_free(packet);
+		vhca_packet_put(v, packet);
 		vhca_requester_end(v, qp, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
 		return true;
 	}
@@ -356,12 +356,12 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 		m->away = true;
 		return true;
 	case VHCA_FULL:
-		vhca_packet_free(packet);
+		vhca_packet_put(v, packet);
 		vhca_requester_wait(v, m, VHCA_SOON_NS);
 		return false;
 	default:
 		vhca_requester_lost(v, qp, packet->len);
-		vhca_packet_free(packet);
+		vhca_packet_put(v, packet);
 		return true;
 	}
 }
