@@ -29,7 +29,7 @@ help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
 	@echo '  make run              install what the host lacks, build, boot, run the suite'
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
-	@echo '  make bench            what it costs to look, and how fast the device is, as ratios'
+	@echo '  make bench            what it costs to look, and how fast the device is'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
@@ -60,7 +60,7 @@ run:
 bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh \
-		bench_data_path.sh
+		bench_data_path.sh bench_commands.sh
 
 drgn:
 	@scripts/lab/host-packages.sh

@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/ktime.h>
+#include <linux/string.h>
 
 #include "vhca.h"
 
@@ -136,8 +137,26 @@ const struct vhca_command *vhca_command_row(unsigned int index)
 	return index < ARRAY_SIZE(vhca_commands) ? &vhca_commands[index] : NULL;
 }
 
+/**
+ * vhca_command_find_name - look up the row of a command by its name
+ * @name: the name, as MLX5_CMD_OP_* without the prefix
+ *
+ * Return: the row, or NULL if the command is not modelled
+ */
+const struct vhca_command *vhca_command_find_name(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(vhca_commands); i++)
+		if (!strcmp(vhca_commands[i].name, name))
+			return &vhca_commands[i];
+	return NULL;
+}
+
 static u8 vhca_command_dispatch(struct vhca *v, struct vhca_cmd *cmd)
 {
+	if (cmd->fault)
+		return cmd->fault;
 	if (!cmd->row)
 		return MLX5_CMD_STAT_BAD_OP_ERR;
 	if (cmd->in_len < cmd->row->in_size)
@@ -150,7 +169,8 @@ static u8 vhca_command_dispatch(struct vhca *v, struct vhca_cmd *cmd)
 /**
  * vhca_command_execute - execute a command and write down that it was
  * @v: the device
- * @cmd: the messages; the other members are filled in here
+ * @cmd: the messages, when it was taken, and a fault; the other members are
+ *	filled in here
  *
  * All commands have opcode, uid and op_mod at the same places of the input
  * and status and syndrome at the same of the output; the structures of
@@ -160,20 +180,23 @@ static u8 vhca_command_dispatch(struct vhca *v, struct vhca_cmd *cmd)
  */
 void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd)
 {
+	u64 began;
+
 	cmd->opcode = MLX5_GET(alloc_pd_in, cmd->in, opcode);
 	cmd->op_mod = MLX5_GET(alloc_pd_in, cmd->in, op_mod);
 	cmd->uid = MLX5_GET(alloc_pd_in, cmd->in, uid);
 	cmd->row = vhca_command_find(cmd->opcode);
 	cmd->seq = ++v->recorder.seq;
-	cmd->ns = ktime_get_ns();
+	began = ktime_get_ns();
 
 	cmd->status = vhca_command_dispatch(v, cmd);
 	if (cmd->status)
-		cmd->syndrome = VHCA_SYNDROME | cmd->opcode;
+		cmd->syndrome = (cmd->fault ? VHCA_SYNDROME_FAULT :
+					      VHCA_SYNDROME) | cmd->opcode;
 	MLX5_SET(alloc_pd_out, cmd->out, status, cmd->status);
 	MLX5_SET(alloc_pd_out, cmd->out, syndrome, cmd->syndrome);
 
-	if (vhca_record_command(v, cmd, ktime_get_ns() - cmd->ns) && !cmd->row)
+	if (vhca_record_command(v, cmd, ktime_get_ns() - began) && !cmd->row)
 		vhca_info(v, "command 0x%x (op_mod 0x%x) is not modelled: refused with BAD_OP, said once\n",
 			  cmd->opcode, cmd->op_mod);
 }

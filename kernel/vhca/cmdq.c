@@ -12,14 +12,16 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ktime.h>
 #include <linux/mlx5/driver.h>
 
 #include "vhca.h"
 
-#define VHCA_CMDQ_LOG_ENTRIES	1
 #define VHCA_CMDQ_LOG_STRIDE	6	/* one struct mlx5_cmd_layout */
 #define VHCA_CMDQ_SIZES		(VHCA_CMDQ_LOG_ENTRIES << 4 | \
 				 VHCA_CMDQ_LOG_STRIDE)
+#define VHCA_CMDQ_SIZES_MASK	0xff
+#define VHCA_CMDQ_ADDRESS_MASK	(~0xfff)
 #define VHCA_CMDQ_GRACE		(HZ / 10)
 
 /* Delivery status: what mlx5_core calls MLX5_CMD_DELIVERY_STAT_*. */
@@ -60,25 +62,97 @@ void vhca_cmdq_reset(struct vhca *v)
 {
 	v->cmdq_dma = 0;
 	v->cmdq_hidden = 0;
+	v->cmdq_delayed = 0;
 	vhca_iseg_write(v, VHCA_CMDQ_HIGH, 0);
 	vhca_iseg_write(v, VHCA_CMDQ_LOW, VHCA_CMDQ_SIZES);
 	vhca_iseg_write(v, VHCA_DOORBELL, 0);
 }
 
-/*
- * One register is read for the queue's sizes and written with its address
- * (mlx5_cmd_enable()).  In memory the address overwrites the sizes: take it
- * and put the sizes back, or the next probe would not find them.
+/**
+ * vhca_cmdq_disable - show the interface as disabled, which it is after a
+ *	reset until a driver gives it a queue
+ * @v: the device
+ *
+ * Context: vhca.lock held
  */
-static void vhca_cmdq_latch(struct vhca *v)
+void vhca_cmdq_disable(struct vhca *v)
+{
+	vhca_iseg_write(v, VHCA_CMDQ_LOW, VHCA_CMDQ_SIZES |
+			MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED <<
+			MLX5_NIC_IFC_OFFSET);
+}
+
+/**
+ * vhca_cmdq_request - see whether the driver has written the queue's register
+ * @v: the device
+ *
+ * One register is read for the queue's sizes and the interface's state, and
+ * written with the queue's address (mlx5_cmd_enable()) or another state
+ * (mlx5_set_nic_state()).  In memory what is written overwrites the sizes: take
+ * it and put the sizes back, or the next probe would not find them.
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: what the driver wants
+ */
+enum vhca_request vhca_cmdq_request(struct vhca *v)
 {
 	u32 low = vhca_iseg_read(v, VHCA_CMDQ_LOW);
+	u32 state = low >> MLX5_NIC_IFC_OFFSET & 7;
 
-	if ((low & 0xff) == VHCA_CMDQ_SIZES)
-		return;
-	v->cmdq_dma = (u64)vhca_iseg_read(v, VHCA_CMDQ_HIGH) << 32 |
-		      (low & ~0xfff);
-	vhca_iseg_write(v, VHCA_CMDQ_LOW, (low & ~0xff) | VHCA_CMDQ_SIZES);
+	if ((low & VHCA_CMDQ_SIZES_MASK) == VHCA_CMDQ_SIZES)
+		return VHCA_REQUEST_NONE;
+	low &= ~VHCA_CMDQ_SIZES_MASK;
+	vhca_iseg_write(v, VHCA_CMDQ_LOW, low | VHCA_CMDQ_SIZES);
+	switch (state) {
+	case MLX5_INITIAL_SEG_NIC_INTERFACE_FULL_DRIVER:
+		v->cmdq_dma = (u64)vhca_iseg_read(v, VHCA_CMDQ_HIGH) << 32 |
+			      (low & VHCA_CMDQ_ADDRESS_MASK);
+		return VHCA_REQUEST_ENABLE;
+	case MLX5_INITIAL_SEG_NIC_INTERFACE_SW_RESET:
+		return VHCA_REQUEST_RESET;
+	default:
+		return VHCA_REQUEST_NONE;
+	}
+}
+
+/**
+ * vhca_cmdq_rung - has the driver written to the registers of the queue?
+ * @v: the device
+ *
+ * Context: any
+ * Return: true if vhca_cmdq_poll() would find something new
+ */
+bool vhca_cmdq_rung(struct vhca *v)
+{
+	return vhca_iseg_read(v, VHCA_DOORBELL) ||
+	       (vhca_iseg_read(v, VHCA_CMDQ_LOW) & VHCA_CMDQ_SIZES_MASK) !=
+	       VHCA_CMDQ_SIZES;
+}
+
+/**
+ * vhca_cmdq_waits - is there a command that is executed later without a ring?
+ * @v: the device
+ *
+ * Context: firmware thread
+ * Return: true if vhca_cmdq_poll() is to be called although nothing is rung
+ */
+bool vhca_cmdq_waits(struct vhca *v)
+{
+	return v->cmdq_hidden || v->cmdq_delayed;
+}
+
+/**
+ * vhca_cmdq_hurry - end the delays of all commands
+ * @v: the device
+ *
+ * Context: vhca.lock held
+ */
+void vhca_cmdq_hurry(struct vhca *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < VHCA_CMDQ_ENTRIES; i++)
+		v->cmdq_entries[i].due_ns = 0;
 }
 
 /*
@@ -134,9 +208,12 @@ static enum vhca_delivery vhca_scatter(struct vhca *v, const void *from,
 }
 
 static enum vhca_delivery vhca_cmdq_execute(struct vhca *v,
+					    const struct vhca_cmdq_entry *entry,
 					    struct mlx5_cmd_layout *layout)
 {
 	struct vhca_cmd cmd = {
+		.ns	 = entry->taken_ns,
+		.fault	 = entry->fault,
 		.in	 = v->in,
 		.in_len	 = be32_to_cpu(layout->inlen),
 		.out	 = v->out,
@@ -175,6 +252,29 @@ static bool vhca_cmdq_due(struct vhca *v, unsigned int i, u32 rung)
 	return time_after(jiffies, v->cmdq_hidden_since + VHCA_CMDQ_GRACE);
 }
 
+/*
+ * Take an entry that is due, and find out what is to happen to it.  Returns
+ * false if it is to be executed later; the other entry, work queues and other
+ * devices do not wait for that.
+ */
+static bool vhca_cmdq_take(struct vhca *v, unsigned int i,
+			   const struct mlx5_cmd_layout *layout)
+{
+	struct vhca_cmdq_entry *entry = &v->cmdq_entries[i];
+	struct vhca_fault_effect effect;
+
+	/* All commands have their opcode in the first half word. */
+	effect = vhca_fault_apply(v, be32_to_cpu(layout->in[0]) >> 16);
+	entry->taken_ns = ktime_get_ns();
+	entry->fault = effect.status;
+	entry->due_ns = entry->taken_ns +
+			(u64)effect.delay_ms * NSEC_PER_MSEC;
+	v->cmdq_hidden &= ~BIT(i);
+	if (effect.delay_ms)
+		v->cmdq_delayed |= BIT(i);
+	return !effect.delay_ms;
+}
+
 /**
  * vhca_cmdq_poll - execute the commands that were rung
  * @v: the device
@@ -182,47 +282,54 @@ static bool vhca_cmdq_due(struct vhca *v, unsigned int i, u32 rung)
  * Models what the device does on a write to mlx5_init_seg.cmd_dbell.
  *
  * Context: firmware thread, vhca.lock held, bus mastering allowed
- * Return: true if the doorbell had been rung
+ * Return: true if there was something to do
  */
 bool vhca_cmdq_poll(struct vhca *v)
 {
 	struct mlx5_cmd_layout *queue;
+	bool executed = false;
 	unsigned int i;
 	u32 rung;
 
-	vhca_cmdq_latch(v);
 	rung = vhca_iseg_read(v, VHCA_DOORBELL);
-	if (!rung && !v->cmdq_hidden)
+	if (!rung && !vhca_cmdq_waits(v))
 		return false;
 	if (rung) {
 		vhca_iseg_write(v, VHCA_DOORBELL, 0);
 		/* A ring from here on is seen by the next poll. */
 		mb();
 	}
-	if (!v->cmdq_dma) {
+	queue = v->cmdq_dma ? vhca_dma_pointer(v, v->cmdq_dma,
+					       sizeof(*queue) *
+					       VHCA_CMDQ_ENTRIES) : NULL;
+	if (!queue) {
 		v->cmdq_hidden = 0;
+		v->cmdq_delayed = 0;
 		return false;
 	}
-	queue = vhca_dma_pointer(v, v->cmdq_dma, sizeof(*queue) <<
-				 VHCA_CMDQ_LOG_ENTRIES);
-	if (!queue)
-		return false;
 
-	for (i = 0; i < BIT(VHCA_CMDQ_LOG_ENTRIES); i++) {
+	for (i = 0; i < VHCA_CMDQ_ENTRIES; i++) {
 		struct mlx5_cmd_layout *layout = &queue[i];
 		enum vhca_delivery delivery;
 		u64 seq = v->recorder.seq + 1;
 
 		if (!(READ_ONCE(layout->status_own) & CMD_OWNER_HW)) {
 			v->cmdq_hidden &= ~BIT(i);
+			v->cmdq_delayed &= ~BIT(i);
 			continue;
 		}
 		/* The entry is complete when its ownership bit is set. */
 		smp_rmb();
-		if (!vhca_cmdq_due(v, i, rung))
+		if (v->cmdq_delayed & BIT(i)) {
+			if (ktime_get_ns() < v->cmdq_entries[i].due_ns)
+				continue;
+		} else if (!vhca_cmdq_due(v, i, rung) ||
+			   !vhca_cmdq_take(v, i, layout)) {
 			continue;
-		v->cmdq_hidden &= ~BIT(i);
-		delivery = vhca_cmdq_execute(v, layout);
+		}
+		v->cmdq_delayed &= ~BIT(i);
+		delivery = vhca_cmdq_execute(v, &v->cmdq_entries[i], layout);
+		executed = true;
 		/* The answer is complete before the bit is cleared. */
 		smp_wmb();
 		WRITE_ONCE(layout->status_own, delivery << 1);
@@ -230,5 +337,5 @@ bool vhca_cmdq_poll(struct vhca *v)
 		if (!v->cmdq_dma)	/* DISABLE_HCA */
 			break;
 	}
-	return rung;
+	return rung || executed;
 }

@@ -6,6 +6,7 @@
 #ifndef VHCA_COMMAND_H
 #define VHCA_COMMAND_H
 
+#include <linux/bits.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/mlx5_ifc.h>
 
@@ -22,6 +23,24 @@ struct vhca;
  * is that one is there, since the driver logs it.
  */
 #define VHCA_SYNDROME		0x5ca00000
+/* The same where a rule of the file "faults" has refused it. */
+#define VHCA_SYNDROME_FAULT	0x5cf00000
+
+/* The command queue's entries: a regular one and one for page commands. */
+#define VHCA_CMDQ_LOG_ENTRIES	1
+#define VHCA_CMDQ_ENTRIES	BIT(VHCA_CMDQ_LOG_ENTRIES)
+
+/**
+ * struct vhca_cmdq_entry - an entry of the command queue that was taken
+ * @taken_ns: when, in ns of CLOCK_MONOTONIC
+ * @due_ns: when it is to be executed, if it is delayed
+ * @fault: status that a fault wants, or 0
+ */
+struct vhca_cmdq_entry {
+	u64	taken_ns;
+	u64	due_ns;
+	u8	fault;
+};
 
 /**
  * struct vhca_cmd - a command in execution
@@ -36,6 +55,7 @@ struct vhca;
  * @op_mod: the operation modifier
  * @uid: user context, 0 for the kernel
  * @object: number of the object created, destroyed, changed or asked for
+ * @fault: answer with this status instead of executing it, 0 to execute it
  * @status: MLX5_CMD_STAT_*
  * @syndrome: goes with a @status that is not OK
  */
@@ -51,6 +71,7 @@ struct vhca_cmd {
 	u16				op_mod;
 	u16				uid;
 	u64				object;
+	u8				fault;
 	u8				status;
 	u32				syndrome;
 };
@@ -75,6 +96,7 @@ struct vhca_command {
 
 const struct vhca_command *vhca_command_find(u16 opcode);
 const struct vhca_command *vhca_command_row(unsigned int index);
+const struct vhca_command *vhca_command_find_name(const char *name);
 void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd);
 u32 vhca_cmd_number(const struct vhca_cmd *cmd);
 void vhca_cmd_set_number(struct vhca_cmd *cmd, u32 number);

@@ -9,10 +9,13 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/debugfs.h>
+#include <linux/kstrtox.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "vhca.h"
@@ -30,6 +33,12 @@ static struct dentry *vhca_debugfs_root;
  * @hca_enabled: see struct vhca
  * @pages: firmware pages held
  * @stats: see struct vhca
+ * @sleeps: see struct vhca_watch
+ * @looks: see there
+ * @look_ns: see there
+ * @watched: how many words were watched last
+ * @condition: see struct vhca
+ * @failures: see struct vhca
  * @size: bytes of an entry
  * @entries: the records
  */
@@ -41,6 +50,12 @@ struct vhca_snapshot {
 	bool			hca_enabled;
 	unsigned int		pages;
 	struct vhca_stats	stats;
+	u64			sleeps;
+	u64			looks;
+	u64			look_ns;
+	unsigned int		watched;
+	enum vhca_condition	condition;
+	u64			failures;
 	size_t			size;
 	void			*entries;
 };
@@ -52,6 +67,8 @@ struct vhca_snapshot {
  * @count: how many entries there are now; vhca.lock held
  * @fill: copy them; vhca.lock held
  * @show: print them
+ * @write: take what is written, one whole write at a time; NULL if the file
+ *	can only be read
  */
 struct vhca_text {
 	const char	*name;
@@ -59,7 +76,11 @@ struct vhca_text {
 	unsigned int	(*count)(struct vhca *v);
 	void		(*fill)(struct vhca *v, struct vhca_snapshot *s);
 	int		(*show)(struct seq_file *m, void *unused);
+	int		(*write)(struct vhca *v, char *text);
 };
+
+/* What is written at once must fit into this. */
+#define VHCA_MAX_WRITE	SZ_64K
 
 /*
  * Memory is allocated without the lock: the firmware thread waits for it, and
@@ -98,6 +119,12 @@ static struct vhca_snapshot *vhca_snapshot_take(struct vhca *v,
 	s->hca_enabled = v->hca_enabled;
 	s->pages = v->nr_fw_pages;
 	s->stats = v->stats;
+	s->sleeps = v->watch.sleeps;
+	s->looks = READ_ONCE(v->watch.looks);
+	s->look_ns = READ_ONCE(v->watch.look_ns);
+	s->watched = v->watch.nr;
+	s->condition = v->condition;
+	s->failures = v->failures;
 	text->fill(v, s);
 	mutex_unlock(&v->lock);
 	return s;
@@ -149,7 +176,9 @@ static int vhca_info_show(struct seq_file *m, void *unused)
 		   s->seq, s->stats.events, s->stats.completions,
 		   s->stats.interrupts, s->stats.work_requests,
 		   s->stats.packets, s->stats.packets_lost);
-	seq_puts(m, "end sections=6\n");
+	seq_printf(m, "polling sleeps=%llu looks=%llu look_ns=%llu watched=%u\n",
+		   s->sleeps, s->looks, s->look_ns, s->watched);
+	seq_puts(m, "end sections=7\n");
 	return 0;
 }
 
@@ -308,8 +337,8 @@ static int vhca_history_show(struct seq_file *m, void *unused)
 	vhca_show_header(m, "history");
 	seq_printf(m, " first=%llu last=%llu\n", s->seq - s->nr + 1, s->seq);
 	for (i = 0; i < s->nr; i++, e++)
-		seq_printf(m, "entry seq=%llu ns=%llu opcode=0x%x name=%s op_mod=0x%x uid=0x%x object=0x%llx status=0x%x syndrome=0x%x\n",
-			   e->seq, e->ns, e->opcode,
+		seq_printf(m, "entry seq=%llu ns=%llu took_ns=%llu opcode=0x%x name=%s op_mod=0x%x uid=0x%x object=0x%llx status=0x%x syndrome=0x%x\n",
+			   e->seq, e->ns, e->took_ns, e->opcode,
 			   vhca_command_name(vhca_command_find(e->opcode)),
 			   e->op_mod, e->uid, e->object, e->status,
 			   e->syndrome);
@@ -349,6 +378,88 @@ static int vhca_violations_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* faults */
+
+static unsigned int vhca_faults_count(struct vhca *v)
+{
+	return v->faults.nr;
+}
+
+static void vhca_faults_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+	memcpy(s->entries, v->faults.rules, s->nr * s->size);
+}
+
+static int vhca_faults_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_fault *fault = s->entries;
+	unsigned int i;
+
+	vhca_show_header(m, "faults");
+	seq_putc(m, '\n');
+	for (i = 0; i < s->nr; i++, fault++) {
+		seq_puts(m, "rule ");
+		vhca_fault_show(m, fault);
+		seq_printf(m, " seen=%llu hits=%llu\n", fault->seen,
+			   fault->hits);
+	}
+	seq_printf(m, "end rules=%u\n", s->nr);
+	return 0;
+}
+
+/* health */
+
+static const char *vhca_condition_name(enum vhca_condition condition)
+{
+	switch (condition) {
+	case VHCA_HEALTHY:
+		return "healthy";
+	case VHCA_FAILED:
+		return "failed";
+	case VHCA_RESET:
+		return "reset";
+	}
+	return "unknown";
+}
+
+static int vhca_health_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+
+	vhca_show_header(m, "health");
+	seq_printf(m, "\nhealth condition=%s failures=%llu\n",
+		   vhca_condition_name(s->condition), s->failures);
+	seq_puts(m, "end sections=1\n");
+	return 0;
+}
+
+/* The only word is "fatal", and what may follow it the syndrome. */
+static int vhca_health_write(struct vhca *v, char *text)
+{
+	u8 syndrome = MLX5_INITIAL_SEG_HEALTH_SYNDROME_FW_INTERNAL_ERR;
+	char *word = strim(text);
+	char *rest = strpbrk(word, " \t");
+	size_t key = strlen("syndrome=");
+
+	if (rest) {
+		*rest++ = '\0';
+		rest = skip_spaces(rest);
+	}
+	if (strcmp(word, "fatal")) {
+		vhca_warn_ratelimited(v, "health: got '%.64s', expected fatal\n",
+				      word);
+		return -EINVAL;
+	}
+	if (rest && (strncmp(rest, "syndrome=", key) ||
+		     kstrtou8(rest + key, 0, &syndrome) || !syndrome)) {
+		vhca_warn_ratelimited(v, "health: got '%.64s', expected syndrome= and a number from 1 to 255\n",
+				      rest);
+		return -EINVAL;
+	}
+	return vhca_health_fail(v, syndrome);
+}
+
 static const struct vhca_text vhca_texts[] = {
 	{
 		.name	= "info",
@@ -386,6 +497,20 @@ static const struct vhca_text vhca_texts[] = {
 		.count	= vhca_violations_count,
 		.fill	= vhca_violations_fill,
 		.show	= vhca_violations_show,
+	}, {
+		.name	= "faults",
+		.size	= sizeof(struct vhca_fault),
+		.count	= vhca_faults_count,
+		.fill	= vhca_faults_fill,
+		.show	= vhca_faults_show,
+		.write	= vhca_fault_write,
+	}, {
+		.name	= "health",
+		.size	= 1,
+		.count	= vhca_info_count,
+		.fill	= vhca_info_fill,
+		.show	= vhca_health_show,
+		.write	= vhca_health_write,
 	},
 };
 
@@ -404,6 +529,30 @@ static int vhca_text_open(struct inode *inode, struct file *file)
 	return err;
 }
 
+/*
+ * Each write is one request, wherever the file's position is.  A snapshot that
+ * was taken by opening the file for it is of no use, and does no harm.
+ */
+static ssize_t vhca_text_write(struct file *file, const char __user *from,
+			       size_t len, loff_t *pos)
+{
+	const struct vhca_text *text = debugfs_get_aux(file);
+	struct vhca *v = file_inode(file)->i_private;
+	char *copy;
+	int err;
+
+	if (!text->write)
+		return -EINVAL;
+	if (len >= VHCA_MAX_WRITE)
+		return -E2BIG;
+	copy = memdup_user_nul(from, len);
+	if (IS_ERR(copy))
+		return PTR_ERR(copy);
+	err = strlen(copy) == len ? text->write(v, copy) : -EINVAL;
+	kfree(copy);
+	return err ?: len;
+}
+
 static int vhca_text_release(struct inode *inode, struct file *file)
 {
 	struct seq_file *m = file->private_data;
@@ -416,6 +565,7 @@ static const struct file_operations vhca_text_fops = {
 	.owner		= THIS_MODULE,
 	.open		= vhca_text_open,
 	.read		= seq_read,
+	.write		= vhca_text_write,
 	.llseek		= seq_lseek,
 	.release	= vhca_text_release,
 };
@@ -502,8 +652,10 @@ void vhca_debugfs_add(struct vhca *v)
 
 	v->debugfs = debugfs_create_dir(v->name, vhca_debugfs_root);
 	for (i = 0; i < ARRAY_SIZE(vhca_texts); i++)
-		debugfs_create_file_aux(vhca_texts[i].name, 0400, v->debugfs,
-					v, &vhca_texts[i], &vhca_text_fops);
+		debugfs_create_file_aux(vhca_texts[i].name,
+					vhca_texts[i].write ? 0600 : 0400,
+					v->debugfs, v, &vhca_texts[i],
+					&vhca_text_fops);
 	for (i = 0; i < ARRAY_SIZE(vhca_memories); i++)
 		debugfs_create_file_aux(vhca_memories[i].name, 0400,
 					v->debugfs, v, &vhca_memories[i],

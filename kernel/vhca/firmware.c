@@ -28,7 +28,9 @@
 /*
  * How long to sleep after so much time without work.  A probe or a test is a
  * series of commands, each sent when the one before has completed, so the
- * first step makes those quick; the last bounds the first command's latency.
+ * first step makes those quick.  After the last but one a timer watches, see
+ * watch.c; the last is for when it cannot, and bounds the first command's
+ * latency then.
  */
 static const struct {
 	unsigned int	idle_ms;
@@ -39,6 +41,8 @@ static const struct {
 	{ 1000,		500,	1500 },
 	{ UINT_MAX,	2000,	4000 },
 };
+
+#define VHCA_LAST_NAP	(ARRAY_SIZE(vhca_naps) - 1)
 
 static void __iomem *vhca_iseg(struct vhca *v, size_t offset)
 {
@@ -58,14 +62,20 @@ static void vhca_init_segment_fill(struct vhca *v)
 		    VHCA_FW_SUBMINOR,
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
 					  health.fw_ver)));
+	vhca_health_init(v);
 	vhca_cmdq_reset(v);
 }
 
-/*
- * Clock and heartbeat.  The driver also reads the clock without a command, so
- * it is as fresh as the last nap is short.
+/**
+ * vhca_firmware_tick - advance the clock and the heartbeat
+ * @v: the device
+ *
+ * The driver also reads the clock without a command, so it is as fresh as the
+ * last nap is short.
+ *
+ * Context: firmware thread, or the timer that watches while that sleeps
  */
-static void vhca_tick(struct vhca *v)
+void vhca_firmware_tick(struct vhca *v)
 {
 	u64 cycles = vhca_cycles();
 
@@ -75,7 +85,8 @@ static void vhca_tick(struct vhca *v)
 	iowrite32be(lower_32_bits(cycles),
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
 					  internal_timer_l)));
-	if (time_before(jiffies, v->last_tick + VHCA_HEALTH_INTERVAL))
+	if (READ_ONCE(v->condition) == VHCA_FAILED ||
+	    time_before(jiffies, v->last_tick + VHCA_HEALTH_INTERVAL))
 		return;
 	v->last_tick = jiffies;
 	v->health = (v->health + 1) & 0xffffff;
@@ -99,31 +110,46 @@ static void vhca_forget_driver(struct vhca *v)
 	v->hca_enabled = false;
 }
 
-static bool vhca_firmware_poll(struct vhca *v)
+static bool vhca_firmware_poll(struct vhca *v, bool watch)
 {
-	bool busy = false;
+	bool busy = false, healthy;
 
 	mutex_lock(&v->lock);
-	if (READ_ONCE(v->bus_master)) {
+	if (watch)
+		vhca_watch_collect(v);
+	healthy = vhca_health_poll(v);
+	if (healthy && READ_ONCE(v->bus_master)) {
 		busy = vhca_cmdq_poll(v);
 		busy |= vhca_workqueue_poll(v);
 	} else {
 		vhca_fabric_poll(v, false);
-		vhca_forget_driver(v);
+		if (healthy)
+			vhca_forget_driver(v);
 	}
 	mutex_unlock(&v->lock);
 	return busy;
 }
 
-static void vhca_nap(struct vhca *v, unsigned long last_busy)
+/* Is there something to do that no doorbell will tell of? */
+static bool vhca_firmware_waits(struct vhca *v)
+{
+	return v->condition == VHCA_FAILED || vhca_cmdq_waits(v);
+}
+
+static unsigned int vhca_nap_after(unsigned long last_busy)
 {
 	unsigned int idle = jiffies_to_msecs(jiffies - last_busy);
 	unsigned int i = 0;
-	ktime_t nap;
 
-	while (idle >= vhca_naps[i].idle_ms && i < ARRAY_SIZE(vhca_naps) - 1)
+	while (i < VHCA_LAST_NAP && idle >= vhca_naps[i].idle_ms)
 		i++;
-	nap = us_to_ktime(vhca_naps[i].min_us);
+	return i;
+}
+
+static void vhca_nap(struct vhca *v, unsigned int i)
+{
+	ktime_t nap = us_to_ktime(vhca_naps[i].min_us);
+
 	set_current_state(TASK_IDLE);
 	if (!READ_ONCE(v->woken) && !kthread_should_stop())
 		schedule_hrtimeout_range(&nap, (vhca_naps[i].max_us -
@@ -142,7 +168,7 @@ static void vhca_nap(struct vhca *v, unsigned long last_busy)
  */
 void vhca_firmware_wake(struct vhca *v)
 {
-	/* Pairs with set_current_state() in vhca_nap(). */
+	/* Pairs with set_current_state() in vhca_nap() and vhca_watch_sleep(). */
 	smp_store_mb(v->woken, true);
 	wake_up_process(v->thread);
 }
@@ -154,17 +180,20 @@ static int vhca_firmware_thread(void *data)
 	struct vhca *v = data;
 
 	while (!kthread_should_stop()) {
+		unsigned int nap = vhca_nap_after(last_busy);
+		bool watch = nap == VHCA_LAST_NAP && !vhca_firmware_waits(v);
 		bool busy;
 
 		/* Before the work is looked for: what comes later wakes. */
 		smp_store_mb(v->woken, false);
-		busy = vhca_firmware_poll(v);
-		vhca_tick(v);
+		busy = vhca_firmware_poll(v, watch);
+		vhca_firmware_tick(v);
 		if (busy) {
 			last_busy = jiffies;
 			cond_resched();
-		} else {
-			vhca_nap(v, last_busy);
+		} else if (!watch || vhca_firmware_waits(v) ||
+			   !vhca_watch_sleep(v)) {
+			vhca_nap(v, nap);
 		}
 	}
 	memalloc_noreclaim_restore(flags);
@@ -193,6 +222,7 @@ int vhca_firmware_start(struct vhca *v)
 	if (err)
 		goto err_recorder;
 	vhca_init_segment_fill(v);
+	vhca_watch_init(v);
 	v->last_tick = jiffies;
 	v->thread = kthread_run(vhca_firmware_thread, v, "mlx5_vhca/%u",
 				v->index);

@@ -191,6 +191,24 @@ void vhca_object_unuse(struct vhca_object *object)
 }
 
 /**
+ * vhca_ledger_forget - forget all objects
+ * @v: the device
+ *
+ * Context: vhca.lock held
+ */
+void vhca_ledger_forget(struct vhca *v)
+{
+	struct vhca_ledger *l = &v->ledger;
+	struct vhca_object *object;
+
+	/* Youngest first: what uses an object is younger than that object. */
+	while (!list_empty(&l->births)) {
+		object = list_last_entry(&l->births, struct vhca_object, node);
+		vhca_ledger_remove(v, object);
+	}
+}
+
+/**
  * vhca_ledger_reset - forget all objects; those that are left were leaked
  * @v: the device
  * @why: what happened, for the log
@@ -200,7 +218,6 @@ void vhca_object_unuse(struct vhca_object *object)
 void vhca_ledger_reset(struct vhca *v, const char *why)
 {
 	struct vhca_ledger *l = &v->ledger;
-	struct vhca_object *object;
 	enum vhca_kind kind;
 
 	for (kind = VHCA_EQ; kind < VHCA_KINDS; kind++) {
@@ -208,11 +225,7 @@ void vhca_ledger_reset(struct vhca *v, const char *why)
 			vhca_violation_leak(v, why, l->counts[kind],
 					    vhca_kinds[kind]->name);
 	}
-	/* Youngest first: what uses an object is younger than that object. */
-	while (!list_empty(&l->births)) {
-		object = list_last_entry(&l->births, struct vhca_object, node);
-		vhca_ledger_remove(v, object);
-	}
+	vhca_ledger_forget(v);
 }
 
 /**

@@ -301,6 +301,9 @@ static void vhca_remove_all(void)
 	struct vhca *v;
 	unsigned int i;
 
+	/* The drivers' last commands are not to wait, nor to fail. */
+	list_for_each_entry(v, &vhca_devices, node)
+		vhca_fault_close(v);
 	for (i = vhca_nr_roots; i-- > 0;)
 		if (vhca_roots[i]->bus)
 			vhca_root_remove(vhca_roots[i]);

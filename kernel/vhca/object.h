@@ -155,6 +155,7 @@ struct vhca_ledger {
 };
 
 void vhca_ledger_init(struct vhca *v);
+void vhca_ledger_forget(struct vhca *v);
 void vhca_ledger_reset(struct vhca *v, const char *why);
 void vhca_ledger_exit(struct vhca *v);
 u8 vhca_ledger_add(struct vhca *v, struct vhca_object *object,

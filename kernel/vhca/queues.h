@@ -198,6 +198,7 @@ struct vhca_qp {
 
 /* workqueue.c */
 bool vhca_workqueue_poll(struct vhca *v);
+void vhca_workqueue_watch(struct vhca *v);
 void vhca_workqueue_resume(struct vhca *v, u64 ns);
 void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
 			u8 opcode, u32 bytes, u8 syndrome);

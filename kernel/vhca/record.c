@@ -70,7 +70,7 @@ static struct vhca_opcode_stats *vhca_stats_of(struct vhca_recorder *r,
  * vhca_record_command - remember a command
  * @v: the device
  * @cmd: the command, executed
- * @ns: how long that took
+ * @ns: how long executing it took
  *
  * Context: firmware thread, vhca.lock held
  * Return: true if the opcode is seen for the first time
@@ -83,6 +83,7 @@ bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
 	r->history[cmd->seq % VHCA_HISTORY] = (struct vhca_history_entry) {
 		.seq		= cmd->seq,
 		.ns		= cmd->ns,
+		.took_ns	= ktime_get_ns() - cmd->ns,
 		.object		= cmd->object,
 		.opcode		= cmd->opcode,
 		.op_mod		= cmd->op_mod,

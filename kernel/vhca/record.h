@@ -19,6 +19,7 @@ struct vhca_cmd;
  * struct vhca_history_entry - a command that was executed
  * @seq: see struct vhca_cmd, like all that follow
  * @ns: see there
+ * @took_ns: from @ns until it was executed; delays and all
  * @object: see there
  * @opcode: see there
  * @op_mod: see there
@@ -29,6 +30,7 @@ struct vhca_cmd;
 struct vhca_history_entry {
 	u64	seq;
 	u64	ns;
+	u64	took_ns;
 	u64	object;
 	u16	opcode;
 	u16	op_mod;
@@ -42,7 +44,7 @@ struct vhca_history_entry {
  * @opcode: the opcode
  * @count: how often it came
  * @errors: how often it was refused
- * @total_ns: time spent executing it
+ * @total_ns: time spent executing it, without delays
  * @max_ns: the longest of these times
  */
 struct vhca_opcode_stats {

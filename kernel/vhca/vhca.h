@@ -16,6 +16,7 @@
 #define VHCA_H
 
 #include <linux/bitmap.h>
+#include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
@@ -26,6 +27,7 @@
 
 #include "command.h"
 #include "fabric.h"
+#include "fault.h"
 #include "object.h"
 #include "queues.h"
 #include "record.h"
@@ -136,6 +138,58 @@ struct vhca_stats {
 	u64	packets_lost;
 };
 
+/* Doorbells that the timer looks at; beyond that it would take too long. */
+#define VHCA_MAX_WATCHED	256
+
+/**
+ * struct vhca_watch - the doorbells that a timer watches, see watch.c
+ * @timer: the timer
+ * @bus_master: vhca.bus_master when the words were collected
+ * @too_many: there are more words than fit
+ * @nr: entries in @words
+ * @words: the words, and what was seen in them
+ * @sleeps: how often the thread has slept
+ * @looks: how often the timer has looked
+ * @look_ns: time that it took for it, interrupt entry and exit not counted
+ */
+struct vhca_watch {
+	struct hrtimer		timer;
+	bool			bus_master;
+	bool			too_many;
+	unsigned int		nr;
+	struct {
+		const __be32	*word;
+		__be32		seen;
+	} words[VHCA_MAX_WATCHED];
+	u64			sleeps;
+	u64			looks;
+	u64			look_ns;
+};
+
+/**
+ * enum vhca_condition - how the device is, see health.c
+ * @VHCA_HEALTHY: it works
+ * @VHCA_FAILED: it has had a fatal error and does nothing
+ * @VHCA_RESET: it was reset after that, and no driver has come yet
+ */
+enum vhca_condition {
+	VHCA_HEALTHY,
+	VHCA_FAILED,
+	VHCA_RESET,
+};
+
+/**
+ * enum vhca_request - what the driver wants by writing cmdq_addr_l_sz
+ * @VHCA_REQUEST_NONE: nothing, it was not written
+ * @VHCA_REQUEST_ENABLE: there is a command queue now
+ * @VHCA_REQUEST_RESET: the device shall reset itself
+ */
+enum vhca_request {
+	VHCA_REQUEST_NONE,
+	VHCA_REQUEST_ENABLE,
+	VHCA_REQUEST_RESET,
+};
+
 /* What a driver or user may run into because it is not modelled. */
 enum vhca_gap {
 	VHCA_GAP_WORK_REQUEST,
@@ -162,10 +216,17 @@ enum vhca_gap {
  * @memic: mapping of the device memory
  * @thread: the firmware thread
  * @woken: there is work that no doorbell tells of
+ * @watch: what is watched while the thread sleeps
  * @health: health counter
  * @last_tick: when @health was written, in jiffies
+ * @condition: healthy, failed, or reset after that
+ * @failures: how often it has failed
+ * @failed_at: when it did so last, in jiffies
+ * @faults: rules for commands that fail or take their time
  * @cmdq_dma: address of the command queue, 0 while there is none
  * @cmdq_hidden: entries that are owned but were not rung
+ * @cmdq_delayed: entries that are executed later, as a fault wants it
+ * @cmdq_entries: what is known of the entries that were taken
  * @cmdq_hidden_since: when the first of them was seen, in jiffies
  * @in: command input, VHCA_MAX_MESSAGE bytes
  * @out: command output, VHCA_MAX_MESSAGE bytes
@@ -205,11 +266,19 @@ struct vhca {
 
 	struct task_struct	*thread;
 	bool			woken;
+	struct vhca_watch	watch;
 	u32			health;
 	unsigned long		last_tick;
 
+	enum vhca_condition	condition;
+	u64			failures;
+	unsigned long		failed_at;
+	struct vhca_faults	faults;
+
 	u64			cmdq_dma;
 	unsigned long		cmdq_hidden;
+	unsigned long		cmdq_delayed;
+	struct vhca_cmdq_entry	cmdq_entries[VHCA_CMDQ_ENTRIES];
 	unsigned long		cmdq_hidden_since;
 	void			*in;
 	void			*out;
@@ -318,10 +387,27 @@ void vhca_bar_exit(struct vhca *v);
 int vhca_firmware_start(struct vhca *v);
 void vhca_firmware_stop(struct vhca *v);
 void vhca_firmware_wake(struct vhca *v);
+void vhca_firmware_tick(struct vhca *v);
+
+/* watch.c */
+void vhca_watch_init(struct vhca *v);
+void vhca_watch_word(struct vhca *v, const __be32 *word);
+void vhca_watch_collect(struct vhca *v);
+bool vhca_watch_sleep(struct vhca *v);
 
 /* cmdq.c */
 void vhca_cmdq_reset(struct vhca *v);
 bool vhca_cmdq_poll(struct vhca *v);
+bool vhca_cmdq_rung(struct vhca *v);
+bool vhca_cmdq_waits(struct vhca *v);
+void vhca_cmdq_hurry(struct vhca *v);
+void vhca_cmdq_disable(struct vhca *v);
+enum vhca_request vhca_cmdq_request(struct vhca *v);
+
+/* health.c */
+void vhca_health_init(struct vhca *v);
+bool vhca_health_poll(struct vhca *v);
+int vhca_health_fail(struct vhca *v, u8 syndrome);
 
 /* debugfs.c */
 void vhca_debugfs_init(void);

@@ -384,3 +384,26 @@ bool vhca_workqueue_poll(struct vhca *v)
 		vhca_cq_notify(v, to_vhca_cq(object));
 	return busy;
 }
+
+/**
+ * vhca_workqueue_watch - have the doorbell records of all queues watched
+ * @v: the device
+ *
+ * Context: firmware thread, vhca.lock held, bus mastering allowed
+ */
+void vhca_workqueue_watch(struct vhca *v)
+{
+	struct vhca_object *object;
+	unsigned long id;
+
+	xa_for_each(&v->ledger.by_id[VHCA_QP], id, object) {
+		struct vhca_qp *qp = to_vhca_qp(object);
+
+		if (qp->has_sq)
+			vhca_watch_word(v, &qp->doorbell[MLX5_SND_DBR]);
+		if (qp->has_rq)
+			vhca_watch_word(v, &qp->doorbell[MLX5_RCV_DBR]);
+	}
+	xa_for_each(&v->ledger.by_id[VHCA_CQ], id, object)
+		vhca_watch_word(v, &to_vhca_cq(object)->doorbell[VHCA_CQ_ARM]);
+}

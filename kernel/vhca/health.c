@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fatal error of the device, and its recovery.
+ *
+ * A device that has failed stops at once: it forgets its queues, accesses no
+ * memory, answers no command, and its health counter stands still.  The health
+ * buffer of the initialization segment says why and asks for a reset.
+ * mlx5_core looks at it every two to three seconds (poll_health()), drops what
+ * it was doing, and waits for the interface to be disabled, which is what a
+ * reset ends with.  The driver of a physical function asks for the reset; that
+ * of a virtual function waits for the owner of the physical one to do so, and
+ * as there is none here, the device resets itself after a while.
+ *
+ * After the reset the device is as after power-on, but that the interface
+ * shows as disabled until a driver gives it a command queue.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mlx5/driver.h>
+
+#include "vhca.h"
+
+/*
+ * When a device that nobody resets does so itself: late enough for the driver
+ * to see the syndrome before, which the reset clears.
+ */
+#define VHCA_RESET_AFTER	(5 * HZ)
+
+#define VHCA_INITIALIZING	BIT(31)
+#define VHCA_RESET_SUPPORTED	BIT(MLX5_FW_RESET_SUPPORTED_OFFSET)
+
+/* Firmware asks for a reset; severity LOGLEVEL_CRIT, and that is valid. */
+#define VHCA_RFR_SEVERITY	(BIT(MLX5_RFR_BIT_OFFSET) | BIT(3) | 2)
+
+#define VHCA_HEALTH(_member)	\
+	(v->init_segment + offsetof(struct mlx5_init_seg, health._member))
+
+static void vhca_health_initializing(struct vhca *v, u32 bits)
+{
+	iowrite32be(bits, v->init_segment +
+		    offsetof(struct mlx5_init_seg, initializing));
+}
+
+/**
+ * vhca_health_init - what the initialization segment says of a healthy device
+ * @v: the device
+ */
+void vhca_health_init(struct vhca *v)
+{
+	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
+}
+
+static void vhca_forget_all(struct vhca *v)
+{
+	vhca_ledger_forget(v);
+	v->nr_fw_pages = 0;
+	v->hca_enabled = false;
+	vhca_caps_reset(v);
+	vhca_cmdq_reset(v);
+}
+
+/**
+ * vhca_health_fail - the device fails
+ * @v: the device
+ * @syndrome: MLX5_INITIAL_SEG_HEALTH_SYNDROME_*, not 0
+ *
+ * What the driver had is forgotten; that is no leak, since no driver could
+ * give it back any more.
+ *
+ * Context: process context, takes vhca.lock
+ * Return: 0, or -EBUSY if the device has failed already
+ */
+int vhca_health_fail(struct vhca *v, u8 syndrome)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&v->lock);
+	if (v->condition == VHCA_HEALTHY) {
+		vhca_info(v, "fatal error, syndrome 0x%x: %u objects and %u pages forgotten, no command is answered\n",
+			  syndrome, v->ledger.count, v->nr_fw_pages);
+		vhca_forget_all(v);
+		WRITE_ONCE(v->condition, VHCA_FAILED);
+		v->failures++;
+		v->failed_at = jiffies;
+		/* A driver that comes now waits for the reset. */
+		vhca_health_initializing(v, VHCA_INITIALIZING |
+					 VHCA_RESET_SUPPORTED);
+		iowrite8(VHCA_RFR_SEVERITY, VHCA_HEALTH(rfr_severity));
+		iowrite8(syndrome, VHCA_HEALTH(synd));
+		err = 0;
+	}
+	mutex_unlock(&v->lock);
+	/* It may watch queues that are forgotten now. */
+	vhca_firmware_wake(v);
+	return err;
+}
+
+static void vhca_health_reset(struct vhca *v, const char *why)
+{
+	vhca_info(v, "reset, as %s\n", why);
+	vhca_forget_all(v);
+	iowrite8(0, VHCA_HEALTH(synd));
+	iowrite8(0, VHCA_HEALTH(rfr_severity));
+	WRITE_ONCE(v->condition, VHCA_RESET);
+	vhca_cmdq_disable(v);
+	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
+}
+
+/**
+ * vhca_health_poll - go on with failing and recovering
+ * @v: the device
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: true if the device is healthy
+ */
+bool vhca_health_poll(struct vhca *v)
+{
+	switch (vhca_cmdq_request(v)) {
+	case VHCA_REQUEST_RESET:
+		if (v->condition != VHCA_RESET)
+			vhca_health_reset(v, "the driver asks for it");
+		break;
+	case VHCA_REQUEST_ENABLE:
+		if (v->condition == VHCA_RESET)
+			WRITE_ONCE(v->condition, VHCA_HEALTHY);
+		break;
+	case VHCA_REQUEST_NONE:
+		break;
+	}
+	if (v->condition == VHCA_FAILED &&
+	    time_after(jiffies, v->failed_at + VHCA_RESET_AFTER))
+		vhca_health_reset(v, "nobody else does it");
+	return v->condition == VHCA_HEALTHY;
+}
