@@ -52,8 +52,7 @@ static int vhca_bar_map(struct vhca *v)
 	v->init_segment = ioremap(bar + VHCA_INIT_SEGMENT,
 				  VHCA_INIT_SEGMENT_SIZE);
 	v->var = ioremap(bar + VHCA_VAR_BASE, vhca_var_size(v));
-	v->tlp_var = ioremap(bar + VHCA_TLP_VAR_BASE,
-			     VHCA_TLP_VAR_COUNT << VHCA_PAGE_SHIFT);
+	v->tlp_var = ioremap(bar + VHCA_TLP_VAR_BASE, vhca_tlp_var_size(v));
 	v->memic = ioremap_wc(bar + VHCA_MEMIC_BASE, v->params.memic_size);
 	if (!v->init_segment || !v->var || !v->tlp_var || !v->memic) {
 		vhca_err(v, "cannot map the window: is another program using it?\n");
@@ -84,7 +83,7 @@ int vhca_bar_init(struct vhca *v)
 	}
 	memset_io(v->init_segment, 0, VHCA_INIT_SEGMENT_SIZE);
 	memset_io(v->var, 0, vhca_var_size(v));
-	memset_io(v->tlp_var, 0, VHCA_TLP_VAR_COUNT << VHCA_PAGE_SHIFT);
+	memset_io(v->tlp_var, 0, vhca_tlp_var_size(v));
 	memset_io(v->memic, 0, v->params.memic_size);
 	return 0;
 

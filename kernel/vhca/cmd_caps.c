@@ -9,6 +9,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/vmalloc.h>
 
+#include "sw_icm.h"
 #include "vhca.h"
 
 #define VHCA_CAP_TYPES		MLX5_CAP_NUM
@@ -113,7 +114,14 @@ static void vhca_caps_features(void *cap)
 	SET_GEN(device_memory, 1);
 	SET_GEN(tlp_device_emulation_manager, 1);
 	MLX5_SET64(cmd_hca_cap, cap, general_obj_types,
-		   MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q);
+		   MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q |
+		   MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM);
+
+	/*
+	 * Only so that mlx5_core reads the page of flow tables, where it finds
+	 * who may own them.  On an InfiniBand port it sets up none.
+	 */
+	SET_GEN(nic_flow_table, 1);
 }
 
 static void vhca_caps_memory(struct vhca *v, void *cap)
@@ -143,14 +151,15 @@ static void vhca_caps_var(struct vhca *v, void *cap)
 }
 
 /* TLP VARs: the doorbell pages of an emulated PCI device. */
-static void vhca_caps_tlp_var(void *cap)
+static void vhca_caps_tlp_var(struct vhca *v, void *cap)
 {
 	MLX5_SET64(tlp_dev_emu_capabilities, cap, tlp_rsp_gw_pages_bar_offset,
 		   VHCA_TLP_VAR_BASE);
 	/* Stride in units of 4 KiB. */
-	MLX5_SET(tlp_dev_emu_capabilities, cap, log_tlp_rsp_gw_page_stride, 0);
+	MLX5_SET(tlp_dev_emu_capabilities, cap, log_tlp_rsp_gw_page_stride,
+		 v->params.log_tlp_var_stride - VHCA_PAGE_SHIFT);
 	MLX5_SET(tlp_dev_emu_capabilities, cap, tlp_rsp_gw_num_pages,
-		 VHCA_TLP_VAR_COUNT);
+		 v->params.tlp_var_count);
 }
 
 #define SET_ODP(_field) \
@@ -198,7 +207,9 @@ int vhca_caps_init(struct vhca *v)
 	vhca_caps_features(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_memory(v, vhca_cap(max, MLX5_CAP_DEV_MEM));
 	vhca_caps_var(v, vhca_cap(max, MLX5_CAP_VDPA_EMULATION));
-	vhca_caps_tlp_var(vhca_cap(max, MLX5_CAP_TLP_EMULATION));
+	vhca_caps_tlp_var(v, vhca_cap(max, MLX5_CAP_TLP_EMULATION));
+	vhca_sw_icm_caps(vhca_cap(max, MLX5_CAP_DEV_MEM),
+			 vhca_cap(max, MLX5_CAP_FLOW_TABLE));
 	vhca_caps_odp(vhca_cap(max, MLX5_CAP_ODP));
 	vhca_caps_atomic(vhca_cap(max, MLX5_CAP_ATOMIC));
 	vhca_caps_reset(v);

@@ -19,14 +19,6 @@ const struct vhca_kind_info vhca_pd_kind = {
 	.release = vhca_plain_release,
 };
 
-/* The number of a UAR is its page in BAR0; the driver maps it there. */
-const struct vhca_kind_info vhca_uar_kind = {
-	.name = "uar",
-	.min = VHCA_UAR_BASE >> VHCA_PAGE_SHIFT,
-	.max = (VHCA_VAR_BASE >> VHCA_PAGE_SHIFT) - 1,
-	.release = vhca_plain_release,
-};
-
 const struct vhca_kind_info vhca_xrcd_kind = {
 	.name = "xrcd", .min = 1, .max = 0xffff,
 	.release = vhca_plain_release,
@@ -54,8 +46,8 @@ const struct vhca_kind_info vhca_umem_kind = {
 };
 
 /**
- * vhca_cmd_create_plain - ALLOC_PD, ALLOC_UAR, ALLOC_XRCD, CREATE_XRC_SRQ,
- *	CREATE_RMP, CREATE_UCTX, CREATE_UMEM
+ * vhca_cmd_create_plain - ALLOC_PD, ALLOC_XRCD, CREATE_XRC_SRQ, CREATE_RMP,
+ *	CREATE_UCTX, CREATE_UMEM
  * @v: the device
  * @cmd: the command
  *
@@ -99,7 +91,16 @@ u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd)
 	       MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_RES_ERR;
 }
 
-static u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id)
+/**
+ * vhca_destroy_number - destroy an object
+ * @v: the device
+ * @cmd: the command that destroys, in whose row the kind is
+ * @id: the object's number
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id)
 {
 	const char *kind = vhca_kind_info(cmd->row->kind)->name;
 	struct vhca_object *object;
@@ -163,92 +164,26 @@ u8 vhca_cmd_dealloc_pd(struct vhca *v, struct vhca_cmd *cmd)
 }
 
 /**
- * struct vhca_general_object - an object of CREATE_GENERAL_OBJECT
- * @object: what all objects have
- * @type: MLX5_OBJ_TYPE_* or MLX5_GENERAL_OBJECT_TYPES_*
- */
-struct vhca_general_object {
-	struct vhca_object	object;
-	u16			type;
-};
-
-#define to_vhca_general_object(o) \
-	container_of(o, struct vhca_general_object, object)
-
-static void vhca_general_object_release(struct vhca *v,
-					struct vhca_object *object)
-{
-	kfree(to_vhca_general_object(object));
-}
-
-static void vhca_general_object_describe(struct vhca_object *object,
-					 struct vhca_object_record *record)
-{
-	vhca_detail_hex(record, "obj_type",
-			to_vhca_general_object(object)->type);
-}
-
-const struct vhca_kind_info vhca_general_object_kind = {
-	.name = "general_object", .min = 1, .max = 0xffffff,
-	.release = vhca_general_object_release,
-	.describe = vhca_general_object_describe,
-};
-
-/**
- * vhca_cmd_create_general_object - CREATE_GENERAL_OBJECT, from DEVX
+ * vhca_cmd_destroy_uctx - DESTROY_UCTX, from mlx5_ib_devx_destroy()
  * @v: the device
- * @cmd: the command, general_obj_in_cmd_hdr
+ * @cmd: the command, destroy_uctx_in
  *
- * Types that general_obj_types does not advertise are refused; the object's
- * own context is not looked at.
+ * mlx5_ib destroys the user context last of all that its process had
+ * (mlx5_ib_dealloc_ucontext()), so an object that still names it is one that
+ * was lost or comes too late.  The context goes all the same.
  *
  * Return: MLX5_CMD_STAT_*
  */
-u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd)
+u8 vhca_cmd_destroy_uctx(struct vhca *v, struct vhca_cmd *cmd)
 {
-	u16 type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
-	u64 types = MLX5_GET64(cmd_hca_cap, v->caps, general_obj_types);
-	struct vhca_general_object *general;
-	u8 status;
-
-	if (type >= BITS_PER_TYPE(types) || !(types & BIT_ULL(type)))
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	general = kzalloc_obj(*general);
-	if (!general)
-		return MLX5_CMD_STAT_NO_RES_ERR;
-	general->type = type;
-	status = vhca_ledger_add(v, &general->object, VHCA_GENERAL_OBJECT,
-				 cmd);
-	if (status) {
-		kfree(general);
-		return status;
-	}
-	MLX5_SET(general_obj_out_cmd_hdr, cmd->out, obj_id,
-		 general->object.id);
-	return MLX5_CMD_STAT_OK;
-}
-
-/**
- * vhca_cmd_destroy_general_object - DESTROY_GENERAL_OBJECT, from DEVX
- * @v: the device
- * @cmd: the command, general_obj_in_cmd_hdr
- *
- * The type is a part of the name: an object of another type is not the one.
- *
- * Return: MLX5_CMD_STAT_*
- */
-u8 vhca_cmd_destroy_general_object(struct vhca *v, struct vhca_cmd *cmd)
-{
-	u16 type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
-	u32 id = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_id);
+	u32 uid = vhca_cmd_number(cmd);
 	struct vhca_object *object;
 
-	object = vhca_ledger_find(v, VHCA_GENERAL_OBJECT, id);
-	if (object && to_vhca_general_object(object)->type != type) {
-		cmd->object = id;
-		vhca_violation(v, "destroy_of_unknown", id, cmd->opcode,
-			       vhca_general_object_kind.name);
-		return MLX5_CMD_STAT_BAD_RES_ERR;
-	}
-	return vhca_destroy_number(v, cmd, id);
+	if (vhca_ledger_find(v, VHCA_UCTX, uid))
+		list_for_each_entry(object, &v->ledger.births, node)
+			if (object->uid == uid)
+				vhca_violation(v, "uctx_destroyed_under_object",
+					       uid, object->id,
+					       vhca_kind_info(object->kind)->name);
+	return vhca_cmd_destroy(v, cmd);
 }

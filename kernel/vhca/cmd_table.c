@@ -93,7 +93,7 @@ static const struct vhca_command vhca_commands[] = {
 
 	PLAIN(ALLOC_PD, alloc_pd, VHCA_PD),
 	CREATE(DEALLOC_PD, dealloc_pd, VHCA_PD, vhca_cmd_dealloc_pd),
-	PLAIN(ALLOC_UAR, alloc_uar, VHCA_UAR),
+	CREATE(ALLOC_UAR, alloc_uar, VHCA_UAR, vhca_cmd_alloc_uar),
 	DESTROY(DEALLOC_UAR, dealloc_uar, VHCA_UAR),
 	PLAIN(ALLOC_XRCD, alloc_xrcd, VHCA_XRCD),
 	DESTROY(DEALLOC_XRCD, dealloc_xrcd, VHCA_XRCD),
@@ -105,7 +105,7 @@ static const struct vhca_command vhca_commands[] = {
 		general_obj_out_cmd_hdr, VHCA_GENERAL_OBJECT,
 		vhca_cmd_destroy_general_object),
 	PLAIN(CREATE_UCTX, create_uctx, VHCA_UCTX),
-	DESTROY(DESTROY_UCTX, destroy_uctx, VHCA_UCTX),
+	CREATE(DESTROY_UCTX, destroy_uctx, VHCA_UCTX, vhca_cmd_destroy_uctx),
 	PLAIN(CREATE_UMEM, create_umem, VHCA_UMEM),
 	DESTROY(DESTROY_UMEM, destroy_umem, VHCA_UMEM),
 };

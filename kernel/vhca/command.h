@@ -136,6 +136,13 @@ u8 vhca_cmd_create_plain(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_destroy(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_dealloc_pd(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_destroy_uctx(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id);
+
+/* cmd_uar.c */
+u8 vhca_cmd_alloc_uar(struct vhca *v, struct vhca_cmd *cmd);
+
+/* cmd_general_object.c */
 u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_destroy_general_object(struct vhca *v, struct vhca_cmd *cmd);
 

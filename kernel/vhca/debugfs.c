@@ -166,7 +166,8 @@ static int vhca_info_show(struct seq_file *m, void *unused)
 	seq_printf(m, "var offset=0x%x count=%lu stride=%lu\n", VHCA_VAR_BASE,
 		   BIT(p->log_var_count), BIT(p->log_var_stride));
 	seq_printf(m, "tlp_var offset=0x%x count=%u stride=%lu\n",
-		   VHCA_TLP_VAR_BASE, VHCA_TLP_VAR_COUNT, VHCA_PAGE_SIZE);
+		   VHCA_TLP_VAR_BASE, p->tlp_var_count,
+		   BIT(p->log_tlp_var_stride));
 	seq_printf(m, "memic offset=0x%x size=%u page_size=%lu max_alloc=%u operations=0x%lx\n",
 		   VHCA_MEMIC_BASE, p->memic_size, VHCA_PAGE_SIZE,
 		   vhca_memic_max_alloc(s->v), VHCA_MEMIC_OPERATIONS);
@@ -594,7 +595,7 @@ static const void __iomem *vhca_var_map(struct vhca *v, u64 *size)
 
 static const void __iomem *vhca_tlp_var_map(struct vhca *v, u64 *size)
 {
-	*size = VHCA_TLP_VAR_COUNT << VHCA_PAGE_SHIFT;
+	*size = vhca_tlp_var_size(v);
 	return v->tlp_var;
 }
 

@@ -44,6 +44,14 @@ static uint log_var_stride = 12;
 module_param(log_var_stride, uint, 0444);
 MODULE_PARM_DESC(log_var_stride, "log2 of the bytes from one VAR to the next (default: 12)");
 
+static uint tlp_var_count = 8;
+module_param(tlp_var_count, uint, 0444);
+MODULE_PARM_DESC(tlp_var_count, "Number of TLP VARs, 1 to 15 (default: 8)");
+
+static uint log_tlp_var_stride = 12;
+module_param(log_tlp_var_stride, uint, 0444);
+MODULE_PARM_DESC(log_tlp_var_stride, "log2 of the bytes from one TLP VAR to the next, 12 to 19 (default: 12)");
+
 static uint memic_size = VHCA_MEMIC_MAX_SIZE;
 module_param(memic_size, uint, 0444);
 MODULE_PARM_DESC(memic_size, "Bytes of device memory: a power of two, 4 KiB to 1 MiB (default: 1 MiB)");
@@ -146,7 +154,12 @@ static int vhca_read_params(struct vhca_setup *setup)
 	    !vhca_in_range("log_var_stride", log_var_stride, VHCA_PAGE_SHIFT,
 			   ilog2(VHCA_VAR_MAX_SIZE)) ||
 	    !vhca_in_range("log_var_count", log_var_count, 0,
-			   ilog2(VHCA_VAR_MAX_SIZE) - log_var_stride))
+			   ilog2(VHCA_VAR_MAX_SIZE) - log_var_stride) ||
+	    !vhca_in_range("tlp_var_count", tlp_var_count, 1,
+			   VHCA_TLP_VAR_MAX_COUNT) ||
+	    !vhca_in_range("log_tlp_var_stride", log_tlp_var_stride,
+			   VHCA_PAGE_SHIFT, ilog2(VHCA_TLP_VAR_MAX_SIZE /
+						  (VHCA_TLP_VAR_MAX_COUNT + 1))))
 		return -EINVAL;
 	if (!is_power_of_2(memic_size) || memic_size < VHCA_PAGE_SIZE ||
 	    memic_size > VHCA_MEMIC_MAX_SIZE) {
@@ -165,6 +178,8 @@ static int vhca_read_params(struct vhca_setup *setup)
 			.device_id	= device_id,
 			.log_var_count	= log_var_count,
 			.log_var_stride	= log_var_stride,
+			.tlp_var_count	= tlp_var_count,
+			.log_tlp_var_stride = log_tlp_var_stride,
 			.memic_size	= memic_size,
 			.vectors	= msix_vectors,
 		},

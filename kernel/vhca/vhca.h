@@ -61,7 +61,8 @@
 #define VHCA_MEMIC_NR_OPERATIONS	2
 #define VHCA_MEMIC_OPERATIONS	(BIT(VHCA_MEMIC_NR_OPERATIONS) - 1)
 
-#define VHCA_TLP_VAR_COUNT	8
+#define VHCA_TLP_VAR_MAX_COUNT	15	/* tlp_rsp_gw_num_pages has 4 bits */
+#define VHCA_TLP_VAR_MAX_SIZE	0x0800000
 #define VHCA_MAX_VECTORS	64
 
 /* Firmware pages asked for; mlx5_core gives them in two steps. */
@@ -97,6 +98,8 @@
  * @device_id: PCI device id
  * @log_var_count: log2 of the number of VAR doorbell pages
  * @log_var_stride: log2 of the distance from one to the next, in bytes
+ * @tlp_var_count: number of TLP VAR pages
+ * @log_tlp_var_stride: log2 of the distance from one to the next, in bytes
  * @memic_size: bytes of device memory
  * @vectors: MSI-X vectors
  */
@@ -106,6 +109,8 @@ struct vhca_config {
 	u16		device_id;
 	u8		log_var_count;
 	u8		log_var_stride;
+	u8		tlp_var_count;
+	u8		log_tlp_var_stride;
 	u32		memic_size;
 	u16		vectors;
 };
@@ -326,6 +331,11 @@ static inline u64 vhca_cycles(void)
 static inline u64 vhca_var_size(const struct vhca *v)
 {
 	return 1ULL << (v->params.log_var_count + v->params.log_var_stride);
+}
+
+static inline u64 vhca_tlp_var_size(const struct vhca *v)
+{
+	return (u64)v->params.tlp_var_count << v->params.log_tlp_var_stride;
 }
 
 /* The port's addresses, by vhca.index; those of two devices differ. */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * General objects: kinds of objects that share two commands.  Only of SW ICM
+ * the contents are looked at, see sw_icm.c.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/slab.h>
+
+#include "sw_icm.h"
+#include "vhca.h"
+
+static void vhca_general_object_release(struct vhca *v,
+					struct vhca_object *object)
+{
+	kfree(to_vhca_general_object(object));
+}
+
+static void vhca_general_object_describe(struct vhca_object *object,
+					 struct vhca_object_record *record)
+{
+	struct vhca_general_object *general = to_vhca_general_object(object);
+
+	vhca_detail_hex(record, "obj_type", general->type);
+	if (general->type == MLX5_OBJ_TYPE_SW_ICM) {
+		vhca_detail_hex(record, "sw_icm_addr", general->start);
+		vhca_detail_dec(record, "size", general->size);
+		vhca_detail_text(record, "region",
+				 vhca_sw_icm_region_name(general->start));
+	}
+}
+
+const struct vhca_kind_info vhca_general_object_kind = {
+	.name = "general_object", .min = 1, .max = 0xffffff,
+	.release = vhca_general_object_release,
+	.describe = vhca_general_object_describe,
+};
+
+/**
+ * vhca_cmd_create_general_object - CREATE_GENERAL_OBJECT, from
+ *	mlx5_dm_sw_icm_alloc() and DEVX
+ * @v: the device
+ * @cmd: the command, general_obj_in_cmd_hdr and the object's context
+ *
+ * Types that general_obj_types does not advertise are refused.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u16 type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
+	u64 types = MLX5_GET64(cmd_hca_cap, v->caps, general_obj_types);
+	struct vhca_general_object *general;
+	u8 status = MLX5_CMD_STAT_OK;
+
+	if (type >= BITS_PER_TYPE(types) || !(types & BIT_ULL(type)))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	general = kzalloc_obj(*general);
+	if (!general)
+		return MLX5_CMD_STAT_NO_RES_ERR;
+	general->type = type;
+	if (type == MLX5_OBJ_TYPE_SW_ICM)
+		status = vhca_sw_icm_init(v, general, cmd);
+	if (!status)
+		status = vhca_ledger_add(v, &general->object,
+					 VHCA_GENERAL_OBJECT, cmd);
+	if (status) {
+		kfree(general);
+		return status;
+	}
+	MLX5_SET(general_obj_out_cmd_hdr, cmd->out, obj_id,
+		 general->object.id);
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cmd_destroy_general_object - DESTROY_GENERAL_OBJECT, from
+ *	mlx5_dm_sw_icm_dealloc() and DEVX
+ * @v: the device
+ * @cmd: the command, general_obj_in_cmd_hdr
+ *
+ * An object of another type than the command says is not found.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_destroy_general_object(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u16 type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
+	u32 id = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_id);
+	struct vhca_general_object *general;
+	struct vhca_object *object;
+
+	object = vhca_ledger_find(v, VHCA_GENERAL_OBJECT, id);
+	if (object) {
+		general = to_vhca_general_object(object);
+		if (general->type != type) {
+			cmd->object = id;
+			vhca_violation(v, "destroy_of_unknown", id,
+				       cmd->opcode, "general_object");
+			return MLX5_CMD_STAT_BAD_RES_ERR;
+		}
+		if (type == MLX5_OBJ_TYPE_SW_ICM)
+			vhca_sw_icm_check_mkeys(v, general);
+	}
+	return vhca_destroy_number(v, cmd, id);
+}
