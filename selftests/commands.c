@@ -7,16 +7,24 @@
  *                         request on the driver's own queue pair
  *   commands rate COUNT   COUNT commands: median time, and how many a second
  *   commands queues COUNT hold COUNT queue pairs until the standard input ends
+ *   commands uars VALUE   what is in the pages of some UARs, and put VALUE there
  *
  * A command is ALLOC_PD or DEALLOC_PD, which do nothing but that.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "common/uverbs_ioctl.h"
 
 static struct ibv_context *context;
 
@@ -145,6 +153,44 @@ static int queues(unsigned long count)
 	return 0;
 }
 
+#define UARS	64
+
+/* By ioctl, as the library shares UARs and keeps those that are freed. */
+static int uar_map(uint32_t *page, uint32_t **map)
+{
+	uint64_t type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC;
+	uint64_t offset;
+	uint32_t length;
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0),
+		uverbs_in(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type, sizeof(type)),
+		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset)),
+		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length, sizeof(length)),
+		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, page, sizeof(*page)),
+	};
+
+	errno = uverbs_ioctl(context->cmd_fd, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			     attr, 5);
+	if (errno)
+		return -1;
+	*map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd, offset);
+	return *map == MAP_FAILED ? -1 : 0;
+}
+
+static int uars(unsigned long value)
+{
+	uint32_t page, seen, *map;
+	int i;
+
+	for (i = 0; i < UARS; i++) {
+		if (uar_map(&page, &map))
+			return failed("UAR");
+		seen = __atomic_exchange_n(map, value, __ATOMIC_SEQ_CST);
+		printf("page=%u seen=0x%x\n", page, seen);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -152,18 +198,20 @@ int main(int argc, char **argv)
 		int (*run)(unsigned long number);
 	} modes[] = {
 		{ "first", first }, { "region", region }, { "rate", rate }, { "queues", queues },
+		{ "uars", uars },
 	};
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	size_t i;
 
 	for (i = 0; argc == 3 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(argv[1], modes[i].name))
 			continue;
-		context = list && list[0] ? ibv_open_device(list[0]) : NULL;
+		context = list && list[0] ? mlx5dv_open_device(list[0], &attr) : NULL;
 		if (!context)
 			return failed("open device");
 		return modes[i].run(strtoul(argv[2], NULL, 0));
 	}
-	fprintf(stderr, "usage: commands first|region MS, rate|queues COUNT\n");
+	fprintf(stderr, "usage: commands first|region MS, rate|queues COUNT, uars VALUE\n");
 	return 2;
 }

@@ -1053,6 +1053,67 @@ static int count_busy(struct ibv_mr *mr, int enough, int seconds)
 	return busy;
 }
 
+/* A snapshot for which uobjects are locked where they have to be. */
+#define LOOK_BEHIND() \
+do { \
+	ASSERT_EQ(0, write_deref("1")); \
+	EXPECT_EQ(0, scope_take(&self->scope)); \
+	ASSERT_EQ(0, write_deref("0")); \
+} while (0)
+
+/*
+ * DM-11, DM-12: SW ICM is device memory without an mmap entry, so only its
+ * uobject leads to it.  Its address and the number of the object are those in the
+ * device's ledger.
+ */
+TEST_F(observe, sw_icm)
+{
+	static const struct {
+		enum mlx5dv_alloc_dm_type type;
+		const char *name;
+	} types[] = {
+		{ MLX5DV_DM_TYPE_STEERING_SW_ICM, "steering_sw_icm" },
+		{ MLX5DV_DM_TYPE_HEADER_MODIFY_SW_ICM, "header_modify_sw_icm" },
+		{ MLX5DV_DM_TYPE_HEADER_MODIFY_PATTERN_SW_ICM, "header_modify_pattern_sw_icm" },
+		{ MLX5DV_DM_TYPE_ENCAP_SW_ICM, "encap_sw_icm" },
+	};
+	struct ibv_alloc_dm_attr attr = { .length = DM_SIZE - 100 };
+	struct vhca_object object;
+	struct ibv_pd *pd;
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	unsigned int i;
+
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct mlx5dv_alloc_dm_attr dv_attr = { .type = types[i].type };
+
+		self->seq = vhca_seq(&self->bed.dev);
+		dm = mlx5dv_alloc_dm(self->ctx, &attr, &dv_attr);
+		if (!dm && errno == EOPNOTSUPP)
+			SKIP(return, "the device has no SW ICM");
+		ASSERT_NE(NULL, dm);
+		ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "general_object", self->seq, &object));
+		ASSERT_EQ((uint64_t)DM_SIZE, object.size);
+		LOOK_BEHIND();
+		ASSERT_ONE(UOBJ, OURS("type=DM handle=%u", dm->handle),
+			   scope_kv("ref=2 state=live dm_users=0 dm_type=%s obj_id=%lu dev_addr=%lu dm_size=%d length=%d",
+				    types[i].name, object.id, object.sw_icm_addr, DM_SIZE,
+				    DM_SIZE - 100));
+		ASSERT_NONE(MMAP, OURS("kind=MEMIC"));
+		mr_reg_dm(pd, dm, 0, 4096, &mr);
+		LOOK_BEHIND();
+		ASSERT_ONE(UOBJ, OURS("type=DM"), "ref=2 dm_users=1");
+		dm_free_err(EBUSY, dm);
+		mr_dereg(mr);
+		dm_free(dm);
+		LOOK();
+		ASSERT_NONE(UOBJ, OURS("type=DM"));
+	}
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
 /*
  * With deref=1 uobjects are locked to look behind them, and who wants to change
  * or destroy one at that moment gets EBUSY: the price that is documented, and that

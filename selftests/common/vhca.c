@@ -24,6 +24,8 @@ static const struct vhca_format {
 	{ "modelled", "command", "commands" },
 	{ "history", "entry", "entries" },
 	{ "violations", "violation", "violations" },
+	{ "faults", "rule", "rules" },
+	{ "health", NULL, "sections" },
 };
 
 static const struct vhca_format *vhca_format(const char *name)
@@ -212,6 +214,7 @@ static void vhca_parse_object(const char *record, struct vhca_object *object)
 	vhca_key(record, "mode", object->mode, sizeof(object->mode));
 	object->id = vhca_number(record, "id");
 	object->size = vhca_number(record, "size");
+	object->sw_icm_addr = vhca_number(record, "sw_icm_addr");
 	object->memic = vhca_number(record, "memic");
 	object->operation = vhca_number(record, "operation");
 	object->pd = vhca_number(record, "pd");
@@ -303,6 +306,7 @@ int vhca_since(const struct device *dev, uint64_t seq, struct vhca_history *hist
 		command->op_mod = vhca_number(record, "op_mod");
 		command->object = vhca_number(record, "object");
 		command->status = vhca_number(record, "status");
+		command->took_ns = vhca_number(record, "took_ns");
 	}
 	vhca_close(&file);
 	return 0;
@@ -418,6 +422,22 @@ int vhca_last_violation(const struct device *dev, struct vhca_violation *violati
 	int n = vhca_violations(dev);
 
 	return n > 0 && vhca_violation_at(dev, n - 1, violation) == 1 ? n : -1;
+}
+
+int vhca_write(const struct device *dev, const char *name, const char *text)
+{
+	char path[VHCA_PATH_MAX];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dev->vhca, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	/* One write is one request. */
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		err = errno ?: EIO;
+	close(fd);
+	return err;
 }
 
 int vhca_memory(const struct device *dev, const char *name, uint64_t offset,

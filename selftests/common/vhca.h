@@ -22,6 +22,10 @@ enum vhca_opcode {
 	VHCA_ALLOC_MEMIC	= 0x205,
 	VHCA_DEALLOC_MEMIC	= 0x206,
 	VHCA_MODIFY_MEMIC	= 0x207,
+	VHCA_ALLOC_PD		= 0x800,
+	VHCA_DEALLOC_PD		= 0x801,
+	VHCA_CREATE_GENERAL	= 0xa00,
+	VHCA_DESTROY_GENERAL	= 0xa03,
 };
 
 /* op_mod of MODIFY_MEMIC. */
@@ -79,6 +83,7 @@ struct vhca_file {
  * @kind: what it is ("memic", "mkey", ...)
  * @id: its number; for kind memic its offset in BAR0
  * @size: bytes of it, where it has a size
+ * @sw_icm_addr: where SW ICM is in the device
  * @memic: the memic that an operation belongs to
  * @operation: which operation
  * @pd: protection domain of an mkey
@@ -94,6 +99,7 @@ struct vhca_object {
 	char mode[16];
 	uint64_t id;
 	uint64_t size;
+	uint64_t sw_icm_addr;
 	uint64_t memic;
 	uint64_t operation;
 	uint64_t pd;
@@ -110,6 +116,7 @@ struct vhca_object {
  * @op_mod: its modifier
  * @object: number that a create returned or that any other command named
  * @status: 0 if it was done
+ * @took_ns: from the moment it was taken to the answer
  */
 struct vhca_command {
 	uint64_t seq;
@@ -117,6 +124,7 @@ struct vhca_command {
 	unsigned int op_mod;
 	uint64_t object;
 	unsigned int status;
+	uint64_t took_ns;
 };
 
 /**
@@ -146,7 +154,7 @@ struct vhca_violation {
 /**
  * vhca_open() - read a text file of the device
  * @dev: the device
- * @name: info, ledger, commands, modelled, history or violations
+ * @name: info, ledger, commands, modelled, history, violations, faults or health
  * @file: filled in, to be given to vhca_close()
  *
  * A file of another device or another format version, or one that breaks off
@@ -310,6 +318,16 @@ int vhca_violation_at(const struct device *dev, unsigned int index,
  * is none, or if there were so many that the device has not kept the last one.
  */
 int vhca_last_violation(const struct device *dev, struct vhca_violation *violation);
+
+/**
+ * vhca_write() - ask something of the device
+ * @dev: the device
+ * @name: faults or health
+ * @text: what is written, at once
+ *
+ * Return: 0 or an errno, EINVAL if the device does not take it.
+ */
+int vhca_write(const struct device *dev, const char *name, const char *text);
 
 /**
  * vhca_memory() - the device's own view of its memory

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The virtual HCA's file "faults": commands that fail, or that take their time.
+ *
+ * These are tests of the device: each rule must do what it says, and no more;
+ * and of the driver, which must come through with the right errno and without a
+ * leak, as far as what it does is not known to be wrong.
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "common/bed.h"
+#include "common/dm_ops.h"
+
+#define DM_SIZE	4096
+
+FIXTURE(faults)
+{
+	struct bed bed;
+	struct ibv_context *ctx;
+	int64_t seq;
+};
+
+#define WRITE(text) \
+	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", text))
+#define WRITE_ERR(err, text) \
+	ASSERT_EQ(err, vhca_write(&self->bed.dev, "faults", text)) \
+		TH_LOG("written: %s", text)
+
+FIXTURE_SETUP(faults)
+{
+	if (!bed_make(_metadata, &self->bed, true))
+		return;
+	self->ctx = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, self->ctx);
+	WRITE("clear\n");
+	self->seq = vhca_seq(&self->bed.dev);
+	ASSERT_LE(0, self->seq);
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	EXPECT_EQ(0, vhca_write(&self->bed.dev, "faults", "\n"));
+	EXPECT_EQ(0, ibv_close_device(self->ctx));
+	bed_unmake(_metadata, &self->bed);
+}
+
+/* The rules, without their word and what is counted: "a=b c=d; e=f". */
+static const char *rules(const struct device *dev)
+{
+	static char text[8192];
+	struct vhca_file file;
+	unsigned int i;
+	char *end;
+
+	text[0] = 0;
+	if (vhca_open(dev, "faults", &file))
+		return "unreadable";
+	for (i = 0; i < file.count; i++) {
+		end = strstr(file.record[i], " seen=");
+		if (end)
+			*end = 0;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+			 i ? "; " : "", file.record[i] + strlen("rule "));
+	}
+	vhca_close(&file);
+	return text;
+}
+
+/* A count of a rule. */
+static uint64_t rule_number(const struct device *dev, unsigned int rule, const char *key)
+{
+	struct vhca_file file;
+	uint64_t n = UINT64_MAX;
+
+	if (vhca_open(dev, "faults", &file))
+		return n;
+	if (rule < file.count)
+		n = vhca_number(file.record[rule], key);
+	vhca_close(&file);
+	return n;
+}
+
+#define ASSERT_RULES(expected) \
+	ASSERT_STREQ(expected, rules(&self->bed.dev))
+#define ASSERT_RULE(number, seen_, hits_) \
+do { \
+	ASSERT_EQ((uint64_t)(seen_), rule_number(&self->bed.dev, number, "seen")); \
+	ASSERT_EQ((uint64_t)(hits_), rule_number(&self->bed.dev, number, "hits")); \
+} while (0)
+
+/* An errno, or 0 for a protection domain that came and went. */
+static int pd_cycle(struct ibv_context *ctx)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	if (!pd)
+		return errno;
+	return ibv_dealloc_pd(pd);
+}
+
+/* What is written can be read, in the same words. */
+TEST_F(faults, rules_are_read_back)
+{
+	char text[256], line[256];
+
+	ASSERT_RULES("");
+	WRITE("opcode=ALLOC_MEMIC nth=2 status=0x8\n");
+	ASSERT_RULES("opcode=ALLOC_MEMIC nth=2 count=1 status=limits_exceeded");
+	WRITE("opcode=0x801  count=all\tdelay_ms=3\n"
+	      "status=0x77 opcode=0xfff count=7");
+	snprintf(text, sizeof(text), "%s", rules(&self->bed.dev));
+	ASSERT_STREQ("opcode=ALLOC_MEMIC nth=2 count=1 status=limits_exceeded; "
+		     "opcode=DEALLOC_PD nth=1 count=all delay_ms=3; "
+		     "opcode=0xfff nth=1 count=7 status=0x77", text);
+	WRITE("\n");
+	ASSERT_RULES("");
+	/* A line that was read is a line that can be written. */
+	snprintf(line, sizeof(line), "%.*s\n", (int)strcspn(text, ";"), text);
+	WRITE(line);
+	ASSERT_RULES("opcode=ALLOC_MEMIC nth=2 count=1 status=limits_exceeded");
+	WRITE("clear\nopcode=ALLOC_PD delay_ms=1\n");
+	ASSERT_RULES("opcode=ALLOC_PD nth=1 count=1 delay_ms=1");
+	ASSERT_RULE(0, 0, 0);
+}
+
+/* A line that is of no use is refused, and the whole write with it. */
+TEST_F(faults, unusable_lines_are_refused)
+{
+	static const char *const bad[] = {
+		"opcode=ALLOC_MEMIC", "status=1", "nonsense", "opcode=NONSENSE status=1",
+		"opcode= status=1", "opcode=0 status=1", "opcode=65536 status=1",
+		"opcode=-1 status=1", "opcode=ALLOC_PD status=0", "opcode=ALLOC_PD status=256",
+		"opcode=ALLOC_PD status=nonsense", "opcode=ALLOC_PD status=",
+		"opcode=ALLOC_PD delay_ms=0", "opcode=ALLOC_PD delay_ms=600001",
+		"opcode=ALLOC_PD delay_ms=1s", "opcode=ALLOC_PD status=1 nth=0",
+		"opcode=ALLOC_PD status=1 nth=4294967296", "opcode=ALLOC_PD status=1 count=0",
+		"opcode=ALLOC_PD status=1 count=most", "opcode=ALLOC_PD status=1 status=2",
+		"opcode=ALLOC_PD status=1 when=now", "opcode=ALLOC_PD status=1 clear",
+		"opcode=ALLOC_PD\nstatus=1",
+	};
+	const char *kept = "opcode=ALLOC_PD nth=9 count=1 status=bad_resource";
+	char text[256], many[64 * 32];
+	unsigned int i;
+
+	marker_expect("mlx5_vhca: .*: faults: got ");
+	WRITE("opcode=ALLOC_PD nth=9 status=0x5\n");
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		WRITE_ERR(EINVAL, bad[i]);
+		ASSERT_RULES(kept);
+		/* Not even what is right before and after it, nor a clearing. */
+		snprintf(text, sizeof(text), "clear\nopcode=ALLOC_PD status=1\n%s\n"
+			 "opcode=ALLOC_PD status=2\n", bad[i]);
+		WRITE_ERR(EINVAL, text);
+		ASSERT_RULES(kept);
+	}
+	many[0] = 0;
+	for (i = 0; i < 64; i++)
+		strcat(many, "opcode=0xffff status=1\n");
+	WRITE_ERR(ENOSPC, many);
+	ASSERT_RULES(kept);
+	ASSERT_EQ(0, pd_cycle(self->ctx));
+}
+
+/* The second command fails and no other; the device does nothing for it. */
+TEST_F(faults, nth)
+{
+	struct ibv_dm *dm[2];
+
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*: ALLOC_MEMIC.* failed, status limits exceeded");
+	WRITE("opcode=ALLOC_MEMIC nth=2 status=0x8\n");
+	dm_alloc(self->ctx, DM_SIZE, &dm[0]);
+	dm_alloc_err(ENOMEM, self->ctx, DM_SIZE);
+	ASSERT_LEDGER(1, "memic");
+	dm_alloc(self->ctx, DM_SIZE, &dm[1]);
+	ASSERT_LEDGER(2, "memic");
+	ASSERT_RULE(0, 3, 1);
+	dm_free(dm[1]);
+	dm_free(dm[0]);
+}
+
+/* So many in a row. */
+TEST_F(faults, count)
+{
+	int i;
+
+	WRITE("opcode=ALLOC_PD nth=2 count=3 status=limits_exceeded\n");
+	for (i = 1; i <= 6; i++)
+		ASSERT_EQ(i >= 2 && i <= 4 ? ENOMEM : 0, pd_cycle(self->ctx));
+	ASSERT_RULE(0, 6, 3);
+	WRITE("clear\nopcode=ALLOC_PD count=all status=limits_exceeded\n");
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(ENOMEM, pd_cycle(self->ctx));
+	ASSERT_RULE(0, 20, 20);
+	WRITE("clear\n");
+	ASSERT_EQ(0, pd_cycle(self->ctx));
+}
+
+/* Of several rules the first that applies does; the others count all the same. */
+TEST_F(faults, first_rule_that_applies)
+{
+	WRITE("opcode=ALLOC_PD nth=2 status=limits_exceeded\n"
+	      "opcode=ALLOC_PD count=2 status=resource_busy\n"
+	      "opcode=DEALLOC_PD nth=100 status=resource_busy\n");
+	ASSERT_EQ(EBUSY, pd_cycle(self->ctx));
+	ASSERT_EQ(ENOMEM, pd_cycle(self->ctx));
+	ASSERT_EQ(0, pd_cycle(self->ctx));
+	ASSERT_RULE(0, 3, 1);
+	ASSERT_RULE(1, 3, 1);
+	ASSERT_RULE(2, 1, 0);
+}
+
+/* What the driver makes of each status (cmd_status_to_err()). */
+TEST_F(faults, every_status)
+{
+	static const struct {
+		const char *status;
+		unsigned int number;
+		int err;
+	} statuses[] = {
+		{ "internal_error", 0x1, EIO },
+		{ "bad_operation", 0x2, EINVAL },
+		{ "bad_parameter", 0x3, EINVAL },
+		{ "bad_system_state", 0x4, EIO },
+		{ "bad_resource", 0x5, EINVAL },
+		{ "resource_busy", 0x6, EBUSY },
+		{ "limits_exceeded", 0x8, ENOMEM },
+		{ "bad_resource_state", 0x9, EINVAL },
+		{ "bad_index", 0xa, EINVAL },
+		{ "no_resources", 0xf, EAGAIN },
+		{ "bad_input_length", 0x50, EIO },
+		{ "bad_output_length", 0x51, EIO },
+		{ "bad_QP_state", 0x10, EINVAL },
+		{ "bad_packet_(discarded)", 0x30, EINVAL },
+		{ "bad_size_too_many_outstanding_CQEs", 0x40, EINVAL },
+		{ "FW_not_ready", 0x7, EAGAIN },
+		{ "0x77", 0x77, EIO },
+	};
+	struct vhca_history history;
+	unsigned int i, found;
+	char text[128];
+
+	for (i = 0; i < ARRAY_SIZE(statuses); i++) {
+		const int64_t seq = vhca_seq(&self->bed.dev);
+
+		snprintf(text, sizeof(text), "clear\nopcode=ALLOC_PD status=%s\n",
+			 statuses[i].status);
+		WRITE(text);
+		ASSERT_EQ(statuses[i].err, pd_cycle(self->ctx))
+			TH_LOG("status %s", statuses[i].status);
+		ASSERT_EQ(0, vhca_since(&self->bed.dev, seq, &history));
+		for (found = 0; found < history.count; found++)
+			if (history.command[found].opcode == VHCA_ALLOC_PD)
+				break;
+		ASSERT_LT(found, history.count);
+		ASSERT_EQ(statuses[i].number, history.command[found].status);
+		vhca_forget(&history);
+		ASSERT_LEDGER(0, "pd");
+	}
+}
+
+/*
+ * DM-13: A device without room where the driver thought there was some makes it
+ * try the next place, and give up after the last one.
+ */
+TEST_F(faults, dm_13_no_room_here)
+{
+	const struct vhca_region *memic = &self->bed.dev.info.memic;
+	struct vhca_object object;
+	struct ibv_dm *dm;
+
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*: ALLOC_MEMIC.* failed, status no resources");
+	WRITE("opcode=ALLOC_MEMIC count=3 status=no_resources\n");
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "memic", self->seq, &object));
+	ASSERT_EQ(memic->offset + 3 * 4096, object.id);
+	ASSERT_RULE(0, 4, 3);
+	dm_free(dm);
+	WRITE("clear\nopcode=ALLOC_MEMIC count=all status=no_resources\n");
+	dm_alloc_err(ENOMEM, self->ctx, DM_SIZE);
+	WRITE("clear\n");
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	dm_free(dm);
+}
+
+/* The operation fails; the memory does not mind. */
+TEST_F(faults, dm_07_operation_refused)
+{
+	struct ibv_dm *dm;
+	void *op;
+
+	if (!(self->bed.dev.info.memic_operations & 1))
+		SKIP(return, "the device has no MEMIC operation 0");
+	/* The driver has no name for this command. */
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*\\(0x207\\).* failed, status bad resource state");
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	WRITE("opcode=MODIFY_MEMIC status=bad_resource_state\n");
+	dm_map_op_err(EINVAL, dm, 0);
+	ASSERT_LEDGER(0, "memic_operation");
+	dm_map_op(dm, 0, &op);
+	ASSERT_LEDGER(1, "memic_operation");
+	dm_unmap_op(op, DM_SIZE);
+	dm_free(dm);
+	ASSERT_LEDGER(0, "memic_operation");
+	ASSERT_LEDGER(0, "memic");
+}
+
+/* The device itself says how long it took; the command is executed. */
+TEST_F(faults, delay)
+{
+	struct vhca_history history;
+	unsigned int i, slow = 0, all = 0;
+
+	WRITE("opcode=ALLOC_PD nth=2 delay_ms=40\n");
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, pd_cycle(self->ctx));
+	ASSERT_RULE(0, 3, 1);
+	ASSERT_EQ(0, vhca_since(&self->bed.dev, self->seq, &history));
+	for (i = 0; i < history.count; i++) {
+		const struct vhca_command *command = &history.command[i];
+
+		if (command->opcode != VHCA_ALLOC_PD)
+			continue;
+		ASSERT_EQ(0U, command->status);
+		all++;
+		if (all == 2) {
+			ASSERT_LE(40000000UL, command->took_ns);
+			slow++;
+		}
+	}
+	ASSERT_EQ(3U, all);
+	ASSERT_EQ(1U, slow);
+	vhca_forget(&history);
+	/* With both, it fails late. */
+	WRITE("clear\nopcode=ALLOC_PD delay_ms=20 status=limits_exceeded\n");
+	ASSERT_EQ(ENOMEM, pd_cycle(self->ctx));
+	ASSERT_LEDGER(0, "pd");
+}
+
+struct slow_pd {
+	struct ibv_context *ctx;
+	int result;
+	int done;
+};
+
+static void *slow_pd(void *arg)
+{
+	struct slow_pd *slow = arg;
+
+	slow->result = pd_cycle(slow->ctx);
+	__atomic_store_n(&slow->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * A command that is delayed does not keep the device from work requests: a region
+ * is registered by one.  Clearing the rules ends the delay.
+ */
+TEST_F(faults, delay_keeps_nothing_else)
+{
+	struct slow_pd slow = { .ctx = self->ctx };
+	static char memory[4096];
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	pthread_t thread;
+
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	/* Leaves a key in the driver's pool, so that the next one needs no command. */
+	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	mr_dereg(mr);
+
+	WRITE("opcode=ALLOC_PD delay_ms=600000\n");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, slow_pd, &slow));
+	while (!rule_number(&self->bed.dev, 0, "hits"))
+		sched_yield();
+	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	mr_dereg(mr);
+	ASSERT_EQ(0, __atomic_load_n(&slow.done, __ATOMIC_ACQUIRE));
+
+	WRITE("clear\n");
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ASSERT_EQ(0, slow.result);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* Four writers and a reader at once: each file that is read is whole. */
+TEST_F(faults, concurrent_writers)
+{
+	pid_t child[4];
+	int i, round, status;
+
+	marker_expect("mlx5_vhca: .*: faults: got more than ");
+	for (i = 0; i < 4; i++) {
+		child[i] = fork();
+		ASSERT_LE(0, child[i]);
+		if (!child[i]) {
+			char text[128];
+			int bad = 0;
+
+			snprintf(text, sizeof(text), "%sopcode=0xff%d status=0x%d\n",
+				 i == 3 ? "clear\n" : "", i, i + 1);
+			for (round = 0; round < 200; round++) {
+				int err = vhca_write(&self->bed.dev, "faults", text);
+
+				bad |= err && err != ENOSPC;
+			}
+			_exit(bad);
+		}
+	}
+	for (i = 0; i < 50; i++)
+		EXPECT_STRNE("unreadable", rules(&self->bed.dev));
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(child[i], waitpid(child[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	WRITE("clear\n");
+	ASSERT_RULES("");
+}
+
+int main(int argc, char **argv)
+{
+	return bed_main(argc, argv);
+}
