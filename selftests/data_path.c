@@ -517,6 +517,54 @@ TEST_F(data_path, solicited)
 }
 
 /*
+ * The device memory of this device, registered on the other one: what arrives
+ * there is in the memory here.
+ */
+static void lend(struct __test_metadata *_metadata, struct bed *bed, struct end *end,
+		 struct ibv_pd *other)
+{
+	struct vhca_object memic;
+	struct region from;
+	uint8_t seen[4096];
+	struct ibv_mr *mr;
+	struct ibv_dm *dm;
+	char topology[16];
+	struct ibv_wc wc;
+	FILE *f;
+	int fd;
+
+	f = fopen("/sys/module/mlx5_vhca/parameters/topology", "r");
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fscanf(f, "%15s", topology));
+	fclose(f);
+	/* On host bridges of their own they do not reach each other. */
+	if (strcmp(topology, "port"))
+		return;
+	dm_alloc(end->pd->context, sizeof(seen), &dm);
+	ASSERT_EQ(1, vhca_find_new(&bed->dev, "memic", bed->before.seq, &memic));
+	dmabuf_export(dm, &fd);
+	mr = ibv_reg_dmabuf_mr(other, 0, sizeof(seen), 0, fd, CONNECTION_ALL_ACCESS);
+	ASSERT_NE(NULL, mr);
+	region_make(end->pd, sizeof(seen), 9, 0, &from);
+	region_fill(&from, SEED_FROM);
+	struct ibv_send_wr wr = {
+		.wr_id = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma = { .rkey = mr->rkey },
+	};
+
+	post(end, &wr, &from);
+	end_wait(end, 1, IBV_WC_SUCCESS, &wc);
+	ASSERT_EQ(0, vhca_memory(&bed->dev, "memic", memic.id - bed->dev.info.memic.offset,
+				 seen, sizeof(seen)));
+	ASSERT_EQ(0, memcmp(seen, from.data, sizeof(seen)));
+	region_destroy(&from);
+	mr_dereg(mr);
+	ASSERT_EQ(0, close(fd));
+	dm_free(dm);
+}
+
+/*
  * Two devices: all operations from one to the other, and what the other has not
  * got.  Numbers of queue pairs and keys are the same on both, so that a packet
  * that went astray would find somebody.
@@ -575,6 +623,15 @@ TEST_F(data_path, two_devices)
 		post(&here, &wrong, &from);
 		end_wait(&here, 1, IBV_WC_REM_ACCESS_ERR, &self->wc);
 		ASSERT_REGION(&twin, SEED_TO);
+	}
+	if (variant->type == IBV_QPT_RC) {
+		end_destroy(&here);
+		end_destroy(&there);
+		end_make(self->pd, o, &here);
+		end_make(pd, o, &there);
+		end_connect(&here, &there, o);
+		end_connect(&there, &here, o);
+		lend(_metadata, &self->bed, &here, pd);
 	}
 	end_destroy(&here);
 	end_destroy(&there);

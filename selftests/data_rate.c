@@ -27,7 +27,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static int failed(const char *what)
+static int give_up(const char *what)
 {
 	fprintf(stderr, "data_rate: %s failed\n", what);
 	return 1;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	bytes = strtoul(argv[2], NULL, 0);
 	seconds = atoi(argv[3]) / 1e3;
 	if (pairs < 1 || pairs > MAX_QUEUE_PAIRS || !bytes || seconds <= 0) {
-		fprintf(stderr, "data_rate: expected 1 to %d queue pairs, and more than 0 bytes and milliseconds\n",
+		fprintf(stderr, "data_rate: expected 1 to %d queue pairs, bytes, milliseconds\n",
 			MAX_QUEUE_PAIRS);
 		return 2;
 	}
@@ -107,16 +107,16 @@ int main(int argc, char **argv)
 	pd = context ? ibv_alloc_pd(context) : NULL;
 	if (!pd || _region_make(pd, bytes, 0, 0, &from) ||
 	    _region_make(pd, bytes, 0, CONNECTION_ALL_ACCESS, &to))
-		return failed("registering memory");
+		return give_up("registering memory");
 	for (i = 0; i < pairs; i++)
 		if (_end_make(pd, &options, &end[i]) || _end_connect(&end[i], &end[i], &options))
-			return failed("connecting a queue pair");
+			return give_up("connecting a queue pair");
 	copy_rate = copies(&from, &to, seconds);
 	write_rate = writes(pairs, &from, &to, seconds);
 	if (write_rate < 0)
-		return failed("writing");
-	printf("queue_pairs=%d bytes=%zu messages_per_s=%.0f MB_per_s=%.1f memcpy_MB_per_s=%.1f ratio=%.4f\n",
-	       pairs, bytes, write_rate, write_rate * bytes / 1e6, copy_rate * bytes / 1e6,
-	       write_rate / copy_rate);
+		return give_up("writing");
+	printf("queue_pairs=%d bytes=%zu messages_per_s=%.0f ", pairs, bytes, write_rate);
+	printf("MB_per_s=%.1f memcpy_MB_per_s=%.1f ratio=%.4f\n", write_rate * bytes / 1e6,
+	       copy_rate * bytes / 1e6, write_rate / copy_rate);
 	return 0;
 }

@@ -106,14 +106,20 @@ u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 	for (i = 0; i < buffer->nr_pages; i++) {
 		/* The low bits of an entry are flags, zero for queues. */
 		u64 address = be64_to_cpu(pas[i]) & VHCA_PAGE_MASK;
-		/* Only what is used is checked, a page can be large. */
-		u64 used = min(page_size, end - ((u64)i << buffer->page_shift));
+		/*
+		 * A page can be large, and what lies before and behind the
+		 * queue in it belongs to somebody else: only what is used is
+		 * checked.
+		 */
+		u64 first = i ? 0 : offset;
+		u64 last = min(page_size, end - ((u64)i << buffer->page_shift));
+		void *used = vhca_dma_pointer(v, address + first, last - first);
 
-		buffer->pages[i] = vhca_dma_pointer(v, address, used);
-		if (!buffer->pages[i]) {
+		if (!used) {
 			vhca_buffer_exit(buffer);
 			return MLX5_CMD_STAT_BAD_PARAM_ERR;
 		}
+		buffer->pages[i] = used - first;
 	}
 	return MLX5_CMD_STAT_OK;
 }

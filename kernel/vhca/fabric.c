@@ -56,7 +56,7 @@ static struct vhca_packet *vhca_packet_alloc(u32 room)
 			  __GFP_NOWARN;
 	struct vhca_packet *packet;
 
-	packet = kmalloc(sizeof(*packet), gfp);
+	packet = kmalloc_obj(*packet, gfp);
 	if (!packet)
 		return NULL;
 	packet->room = room;

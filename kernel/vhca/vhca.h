@@ -5,12 +5,12 @@
  * Locking: vhca.lock is the lock of all state.  That of one device is never
  * taken inside that of another: what passes between them goes through inboxes,
  * see fabric.h.  The firmware thread holds it while it executes a command or
- * follows work queues; readers in debugfs hold it while they copy.  No memory is
- * allocated with it held except by the firmware
- * thread, which never waits for reclaim (see firmware.c).  The thread takes no
- * lock of the PCI core or of a driver, and nobody may wait for a command with
- * vhca.lock held.  Config space accessors run under a raw spinlock of the PCI
- * core and touch only @config and @bus_master.
+ * follows work queues; readers in debugfs hold it while they copy.  No memory
+ * is allocated with it held except by the firmware thread, which never waits
+ * for reclaim (see firmware.c).  The thread takes no lock of the PCI core or of
+ * a driver, and nobody may wait for a command with vhca.lock held.  Config
+ * space accessors run under a raw spinlock of the PCI core and touch only
+ * @config and @bus_master.
  */
 #ifndef VHCA_H
 #define VHCA_H
