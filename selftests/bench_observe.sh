@@ -101,7 +101,7 @@ if [ -r "$MODULE" ]; then
 fi
 
 ktap_print_header
-ktap_set_plan 3
+plan 3
 print_all objects
 print_all rates
 print_all holds

@@ -212,7 +212,7 @@ slab=
 ! ls /sys/kernel/debug/slab/*/alloc_traces > /dev/null 2>&1 || slab=no_slab_left
 
 ktap_print_header
-ktap_set_plan $((ROUNDS + 2 + $(echo "$slab" | wc -w)))
+plan $((ROUNDS + 2 + $(echo "$slab" | wc -w)))
 echo "# SEED=$SEED"
 state=$SEED holding='' settled=''
 rmmod mlx5_vhca
@@ -225,4 +225,5 @@ for t in $slab; do run "$t"; done
 run memory_is_back
 [ -z "$settled" ] || echo "# $(($(used_kib) - settled)) KiB more in use than after round $WARM_UP"
 run as_before
+[ -z "$only" ] || as_before
 ktap_finished

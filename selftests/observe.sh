@@ -392,7 +392,7 @@ needing_module="file_keeps_the_module older_than_the_module without_probes"
 last="unbind_while_read"
 
 ktap_print_header
-ktap_set_plan "$(echo "$tests $needing_module $last" | wc -w)"
+plan "$(echo "$tests $needing_module $last" | wc -w)"
 for t in $tests; do
 	run "$t"
 done

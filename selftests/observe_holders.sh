@@ -326,7 +326,7 @@ tests="open nocontext by_a_mapping in_flight by_the_async_file closed_and_unboun
 	by_a_dmabuf leaked"
 
 ktap_print_header
-ktap_set_plan "$(echo "$tests" | wc -w)"
+plan "$(echo "$tests" | wc -w)"
 for t in $tests; do
 	run "$t"
 done

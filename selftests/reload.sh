@@ -171,7 +171,7 @@ needing_module="remove_and_insert open_file_keeps_the_module remove_with_objects
 vhca_remember
 
 ktap_print_header
-ktap_set_plan "$(echo "$tests $needing_module" | wc -w)"
+plan "$(echo "$tests $needing_module" | wc -w)"
 for t in $tests; do
 	run "$t"
 done

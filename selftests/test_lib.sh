@@ -17,6 +17,16 @@ pci=$(find $VHCA_DEBUGFS -mindepth 1 -maxdepth 1 2> /dev/null | head -n 1)
 pci=${pci##*/}
 driver=/sys/bus/pci/drivers/mlx5_core
 
+# -t NAME: only that test, as kselftest_harness.h has it.
+only=
+[ "${1:-}" != -t ] || only=${2:?-t: expected the name of a test}
+
+plan()		# NUMBER of tests
+{
+	[ -z "$only" ] || set -- 1
+	ktap_set_plan "$1"
+}
+
 mark()		# EDGE NAME: for whoever reads the kernel log by tests
 {
 	echo "uobjscope: $1 $(basename "$0").$2" > /dev/kmsg 2>/dev/null
@@ -38,6 +48,7 @@ run()
 run_as()
 {
 	as=$1
+	[ -z "$only" ] || [ "$only" = "$as" ] || return 0
 	shift
 	mark begin "$as"
 	why=$("$@" 2>&1)
@@ -48,6 +59,7 @@ run_as()
 run_here()
 {
 	as=$1
+	[ -z "$only" ] || [ "$only" = "$as" ] || return 0
 	shift
 	why=$(mktemp)
 	mark begin "$as"
@@ -75,7 +87,7 @@ run_with()	# FILE REMEDY NAME: a test that needs that file
 {
 	if [ -r "$1" ]; then
 		run "$3"
-	else
+	elif [ -z "$only" ] || [ "$only" = "$3" ]; then
 		ktap_test_skip "$3 # SKIP no $1: $2"
 	fi
 }

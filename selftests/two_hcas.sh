@@ -16,9 +16,22 @@ comings="unbind_first_with_objects unbind_second_with_objects remove_with_object
 
 both_there() { [ "$(find /sys/class/infiniband -mindepth 1 2> /dev/null | wc -l)" = 2 ] && [ -e /dev/infiniband/uverbs1 ]; }
 
-load()		# PARAMETER=VALUE...: two devices
+load()		# two devices, in that $topology
 {
-	vhca_insert hcas=2 "$@" && wait_for "two ib_devices" both_there
+	vhca_insert hcas=2 "topology=$topology" && wait_for "two ib_devices" both_there
+}
+
+# on TOPOLOGY COMMAND...: with two devices of that topology.
+on()
+{
+	topology=$1
+	shift
+	if [ ! -e $VHCA_PARAMETERS ]; then
+		load || return 1
+	elif [ "$(cat_parameter hcas) $(cat_parameter topology)" != "2 $topology" ] || ! both_there; then
+		rmmod mlx5_vhca && load || return 1
+	fi
+	"$@"
 }
 
 pci_of()	# NAME of an ib_device
@@ -48,15 +61,10 @@ probed()	# PCI ADDRESS of the first, of the second
 	vhca_no_violation
 }
 
-separate_probed()
-{
-	load topology=separate || return 1
-	probed 0001:00:00.0 0002:00:00.0
-}
+separate_probed() { probed 0001:00:00.0 0002:00:00.0; }
 
 port_probed()
 {
-	load topology=port || return 1
 	probed 0001:01:00.0 0001:01:00.1 || return 1
 	# The port above them has no service to offer, and no driver complains of that.
 	[ "$(cat /sys/bus/pci/devices/0001:00:00.0/class)" = 0x060400 ] || { echo "no port"; return 1; }
@@ -67,7 +75,7 @@ port_probed()
 # What the kernel says where it refuses, with the functions' addresses.
 may_refuse_loan()
 {
-	[ $topology != separate ] || expect 'mlx5_core .*: cannot be used for peer-to-peer DMA'
+	[ "$topology" != separate ] || expect 'mlx5_core .*: cannot be used for peer-to-peer DMA'
 }
 
 in_c()		# TEST of two_hcas_dm, both ways
@@ -107,10 +115,10 @@ unbind_second_with_objects() { unbind_with_objects mlx5_1; }
 remove_with_objects()
 {
 	if ! with_objects rmmod mlx5_vhca; then
-		vhca_insert hcas=2 "topology=$topology"
+		load
 		return 1
 	fi
-	vhca_is_gone && load "topology=$topology" && vhca_no_violation
+	vhca_is_gone && load && vhca_no_violation
 }
 
 vhca_is_gone()
@@ -135,7 +143,7 @@ remove_unbound()
 {
 	for gone in mlx5_0 mlx5_1; do
 		pci_of $gone > $driver/unbind || return 1
-		rmmod mlx5_vhca && vhca_is_gone && load "topology=$topology" || return 1
+		rmmod mlx5_vhca && vhca_is_gone && load || return 1
 	done
 }
 
@@ -150,11 +158,15 @@ second_has_no_window()
 			bar_phys=$((bar_phys + bar_size)) || bad=1
 		vhca_is_gone || bad=1
 	done
-	load "topology=$topology" && return $bad
+	load && return $bad
 }
 
 # What is loaded at the end is what was at the start.
-as_before() { vhca_insert && wait_for "ib_device" ibdev_there && vhca_no_violation; }
+as_before()
+{
+	[ ! -e $VHCA_PARAMETERS ] || rmmod mlx5_vhca || return 1
+	vhca_insert && wait_for "ib_device" ibdev_there && vhca_no_violation
+}
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
 [ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
@@ -168,22 +180,15 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 ktap_print_header
-ktap_set_plan $((3 + $(echo "$apart $apart $loans $comings $comings remove_unbound second_has_no_window" | wc -w)))
-rmmod mlx5_vhca
-
-topology=separate
-run separate_probed
-for t in $apart; do run_as "separate_$t" in_c "$t"; done
-for t in $comings; do run_as "separate_$t" "$t"; done
-rmmod mlx5_vhca
-
-topology=port
-run port_probed
-for t in $apart $loans; do run_as "port_$t" in_c "$t"; done
-for t in $comings; do run_as "port_$t" "$t"; done
-run remove_unbound
-run second_has_no_window
-rmmod mlx5_vhca
-
+plan $((3 + $(echo "$apart $apart $loans $comings $comings remove_unbound second_has_no_window" | wc -w)))
+run_as separate_probed on separate separate_probed
+for t in $apart; do run_as "separate_$t" on separate in_c "$t"; done
+for t in $comings; do run_as "separate_$t" on separate "$t"; done
+run_as port_probed on port port_probed
+for t in $apart $loans; do run_as "port_$t" on port in_c "$t"; done
+for t in $comings; do run_as "port_$t" on port "$t"; done
+run_as remove_unbound on port remove_unbound
+run_as second_has_no_window on port second_has_no_window
 run as_before
+[ -z "$only" ] || as_before
 ktap_finished

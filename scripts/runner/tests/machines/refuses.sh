@@ -25,7 +25,7 @@ nothing_is_left()
 }
 
 ktap_print_header
-ktap_set_plan 2
+plan 2
 run refuses
 run nothing_is_left
 ktap_finished

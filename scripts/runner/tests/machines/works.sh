@@ -32,7 +32,7 @@ in_no_iommu_group()
 }
 
 ktap_print_header
-ktap_set_plan 3
+plan 3
 run probed
 run interrupts_come
 run in_no_iommu_group
