@@ -133,7 +133,7 @@ static bool vhca_firmware_poll(struct vhca *v, bool watch)
 /* Is there something to do that no doorbell will tell of? */
 static bool vhca_firmware_waits(struct vhca *v)
 {
-	return v->condition == VHCA_FAILED || vhca_cmdq_waits(v);
+	return v->condition == VHCA_FAILED || v->resume_ns || vhca_cmdq_waits(v);
 }
 
 static unsigned int vhca_nap_after(unsigned long last_busy)
