@@ -21,6 +21,18 @@ endif
 ifdef VHCA
 export VHCA
 endif
+ifdef FILTER
+export FILTER
+endif
+ifdef REPEAT
+export REPEAT
+endif
+ifdef SEED
+export SEED
+endif
+ifdef STRESS
+export STRESS
+endif
 
 .PHONY: help run shell test bench drgn lint test-host test-runner lab modules modules_install \
 	selftests clean distclean
@@ -47,6 +59,11 @@ help:
 	@echo 'Variables:'
 	@echo '  KERNEL=7.2|7.3|slab   kernel under test (slab: 7.2 with slab_debug=FZPU)'
 	@echo '  TESTS="var dm_dmabuf" programs to run; var:TEST for one test'
+	@echo '  FILTER=REGEX          only tests of that name, in all programs or those of TESTS='
+	@echo '                        (DMABUF-05 and dmabuf_05 are the same)'
+	@echo '  REPEAT=N              the selection N times in one boot; names what is flaky'
+	@echo '  SEED=N                of the tests'\'' random numbers (default: another each time)'
+	@echo '  STRESS=MINUTES        how long tests go on that can'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'

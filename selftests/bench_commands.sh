@@ -123,7 +123,7 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 ktap_print_header
-ktap_set_plan 3
+plan 3
 print_all idle_cost
 print_all first_command
 print_all command_round_trip

@@ -28,7 +28,7 @@ measure()	# QUEUE_PAIRS BYTES
 ibdev_there || skip_all "no RDMA device: load mlx5_vhca.ko"
 
 ktap_print_header
-ktap_set_plan 4
+plan 4
 measure 64 65536
 measure 1 65536
 measure 64 64

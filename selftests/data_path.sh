@@ -38,7 +38,7 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 ktap_print_header
-ktap_set_plan 5
+plan 5
 run load_two
 for v in rc rc_global uc; do run_as "between_devices_$v" between_devices "$v"; done
 run as_before

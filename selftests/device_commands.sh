@@ -144,7 +144,7 @@ done
 
 tests="unknown_opcode many_violations leaks random_commands no_driver driver_leaves_meanwhile"
 ktap_print_header
-ktap_set_plan "$(echo "$tests" | wc -w)"
+plan "$(echo "$tests" | wc -w)"
 echo "# SEED=$SEED"
 for t in $tests; do
 	run "$t"

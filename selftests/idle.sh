@@ -92,7 +92,7 @@ ibdev_there || skip_all "no RDMA device"
 tests="thread_sleeps_when_idle command_after_idleness work_request_after_idleness many_doorbells"
 
 ktap_print_header
-ktap_set_plan "$(echo "$tests" | wc -w)"
+plan "$(echo "$tests" | wc -w)"
 for t in $tests; do
 	run "$t"
 done

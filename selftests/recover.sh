@@ -164,7 +164,7 @@ for p in "$PARAMETERS"/*; do
 done
 
 ktap_print_header
-ktap_set_plan "$(echo "$tests $needing_module" | wc -w)"
+plan "$(echo "$tests $needing_module" | wc -w)"
 for t in $tests; do
 	run "$t"
 done

@@ -17,14 +17,36 @@ pci=$(find $VHCA_DEBUGFS -mindepth 1 -maxdepth 1 2> /dev/null | head -n 1)
 pci=${pci##*/}
 driver=/sys/bus/pci/drivers/mlx5_core
 
-# -t NAME: only that test, as kselftest_harness.h has it.
-only=
-[ "${1:-}" != -t ] || only=${2:?-t: expected the name of a test}
+# -l lists the tests; -r NAME or -t NAME, repeated, runs only those, as in
+# kselftest_harness.h.
+listing='' only=''
+while getopts lr:t: option; do
+	case $option in
+	l) listing=y ;;
+	[rt]) only="$only $OPTARG" ;;
+	*) exit "$KSFT_FAIL" ;;
+	esac
+done
+if [ -n "$listing" ]; then
+	ktap_print_header() { :; }
+	ktap_finished() { exit "$KSFT_SKIP"; }
+fi
 
-plan()		# NUMBER of tests
+plan()		# NUMBER of tests, if all are run
 {
-	[ -z "$only" ] || set -- 1
+	[ -z "$listing" ] || return 0
+	# shellcheck disable=SC2086 # Words are meant.
+	[ -z "$only" ] || set -- $(echo $only | wc -w)
 	ktap_set_plan "$1"
+}
+
+# wanted NAME: is the test to be run?  When they are listed it is not, but named.
+wanted()
+{
+	[ -z "$listing" ] || { echo "$1"; return 1; }
+	[ -n "$only" ] || return 0
+	case " $only " in *" $1 "*) return 0 ;; esac
+	return 1
 }
 
 mark()		# EDGE NAME: for whoever reads the kernel log by tests
@@ -48,8 +70,8 @@ run()
 run_as()
 {
 	as=$1
-	[ -z "$only" ] || [ "$only" = "$as" ] || return 0
 	shift
+	wanted "$as" || return 0
 	mark begin "$as"
 	why=$("$@" 2>&1)
 	verdict $? "$as"
@@ -59,8 +81,8 @@ run_as()
 run_here()
 {
 	as=$1
-	[ -z "$only" ] || [ "$only" = "$as" ] || return 0
 	shift
+	wanted "$as" || return 0
 	why=$(mktemp)
 	mark begin "$as"
 	"$@" > "$why" 2>&1
@@ -87,13 +109,14 @@ run_with()	# FILE REMEDY NAME: a test that needs that file
 {
 	if [ -r "$1" ]; then
 		run "$3"
-	elif [ -z "$only" ] || [ "$only" = "$3" ]; then
+	elif wanted "$3"; then
 		ktap_test_skip "$3 # SKIP no $1: $2"
 	fi
 }
 
 skip_all()
 {
+	[ -z "$listing" ] || return 0
 	ktap_print_header
 	echo "1..0 # SKIP $1"
 	exit "$KSFT_SKIP"

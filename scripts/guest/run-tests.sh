@@ -4,6 +4,10 @@
 # Run the programs that /uobjscope/tests lists, one after the other, through the
 # kernel's own run_kselftest.sh.  Sourced by init.
 #
+# A line is COLLECTION:PROGRAM, then the round as @N if there are several, then the
+# program's arguments.  Results have the name with the round: PROGRAM@N.  STRESS, in
+# minutes, is more time for each.
+#
 # What is said to the runner:
 #   @boot RELEASE SECONDS   @loaded MILLISECONDS   @failed WHAT
 #   @begin PROGRAM TIMEOUT  @end PROGRAM           @taint PROGRAM OLD NEW
@@ -31,7 +35,7 @@ lockdep_is_on()
 timeout_of()	# PROGRAM: what its settings file asks for
 {
 	t=$(sed -n 's/^timeout=//p' "/uobjscope/install/${1%%:*}/settings" 2>/dev/null)
-	echo "${t:-45}"
+	echo $((${t:-45} + ${STRESS:-0} * 60))
 }
 
 read -r up _ < /proc/uptime
@@ -43,24 +47,32 @@ echo "@boot $(uname -r) $up"
 [ -z "$vhca_parameters" ] || . /uobjscope/load.sh
 
 cd /uobjscope/install || exit
-while read -r test only; do
+while read -r test arguments; do
 	fresh_start
+	name=$test
+	case $arguments in
+	@*)
+		name=$test${arguments%% *}
+		case $arguments in *" "*) arguments=${arguments#* } ;; *) arguments= ;; esac
+		;;
+	esac
+	timeout=$(timeout_of "$test")
 	read -r old < /proc/sys/kernel/tainted
-	echo "@begin $test $(timeout_of "$test")"
-	echo "uobjscope: program ${test#*:}" > /dev/kmsg
-	if [ -n "$only" ]; then
+	echo "@begin $name $timeout"
+	echo "uobjscope: program ${name#*:}" > /dev/kmsg
+	if [ -n "$arguments" ]; then
 		variable=KSELFTEST_$(echo "${test#*:}" | tr '[:lower:]' '[:upper:]' | tr -c '[:alnum:]\n' _)_ARGS
-		export "$variable=-t $only"
+		export "$variable=$arguments"
 	fi
 	# Not straight to the port: the script opens its output again by name.
-	./run_kselftest.sh -t "$test" 2>&1 < /dev/null | cat
-	[ -z "$only" ] || unset "$variable"
-	echo "uobjscope: program-end ${test#*:}" > /dev/kmsg
+	./run_kselftest.sh -o "$timeout" -t "$test" 2>&1 < /dev/null | cat
+	[ -z "$arguments" ] || unset "$variable"
+	echo "uobjscope: program-end ${name#*:}" > /dev/kmsg
 	read -r new < /proc/sys/kernel/tainted
-	[ "$old" = "$new" ] || echo "@taint $test $old $new"
-	echo "@end $test"
+	[ "$old" = "$new" ] || echo "@taint $name $old $new"
+	echo "@end $name"
 	if ! lockdep_is_on; then
-		echo "@locks $test"
+		echo "@locks $name"
 		break
 	fi
 done < /uobjscope/tests

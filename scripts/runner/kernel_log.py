@@ -70,9 +70,14 @@ def is_unexpected(line):
 
 
 class KernelLog:
-    """Follows the console; findings is a list of ((program, test), line)."""
+    """Follows the console; findings is a list of ((program, test), line).
 
-    def __init__(self):
+    A program's name has its round behind it where there are several, as in var@2; what
+    the program itself writes has not.
+    """
+
+    def __init__(self, watcher=None):
+        self.watcher = watcher      # of a test with its own guest
         self.where = BOOT
         self.findings = []
         self.expected = []
@@ -85,12 +90,15 @@ class KernelLog:
             return
         if "Kernel panic - not syncing" in line:
             self.panicked = True
+        if self.watcher:
+            self.watcher.line(line)
         if (is_report(line) or is_unexpected(line)) and \
                 not any(e.search(text_of(line)) for e in self.expected):
             self.findings.append((self.where, text_of(line)))
 
     def marker(self, kind, name):
         program = self.where[0]
+        bare = program.split("@")[0]
         if kind == "expect":
             # What the running test provokes; the test itself checks that it came.
             self.expected.append(re.compile(name))
@@ -100,7 +108,7 @@ class KernelLog:
             self.where = (name, None)
         elif kind == "program-end":
             self.where = BOOT
-        elif kind == "begin" and name.startswith(program + "."):
-            self.where = (program, name[len(program) + 1:])
+        elif kind == "begin" and name.startswith(bare + "."):
+            self.where = (program, name[len(bare) + 1:])
         elif kind == "end":
             self.where = (program, None)

@@ -78,8 +78,10 @@ def kselftest(programs):
             if not is_plain(program):
                 yield "# " + result_line(inner, test.name, test.status == FAIL,
                                          directive_of(test))
-        skipped = " # SKIP" if program_skipped(program) else ""
-        yield result_line(number, title, program_failed(program), skipped)
+        directive = " # SKIP" if program_skipped(program) else ""
+        if is_plain(program) and program.tests[0].status == XFAIL:
+            directive = directive_of(program.tests[0])
+        yield result_line(number, title, program_failed(program), directive)
 
 
 def junit(programs, lane):

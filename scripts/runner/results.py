@@ -155,5 +155,24 @@ def known_faults(programs):
     return [f"{p.short}.{t.name}" for p in programs for t in p.tests if t.status == XFAIL]
 
 
+def flaky_tests(programs):
+    """[(PROGRAM.TEST, rounds in which it failed, rounds)] of those that did not always."""
+    rounds = {}
+    for program in programs:
+        if "@" in program.short:
+            for test in program.tests:
+                name = f"{program.short.split('@')[0]}.{test.name}"
+                rounds.setdefault(name, []).append(test.status == FAIL)
+    return [(name, sum(failed), len(failed)) for name, failed in rounds.items()
+            if any(failed) and not all(failed)]
+
+
+def notes_of(programs):
+    """What tests that passed want to be known."""
+    return [f"{p.short}.{t.name}: {line.split('note: ', 1)[1]}"
+            for p in programs for t in p.tests if t.status == PASS
+            for line in t.lines if "note: " in line]
+
+
 def closing_line(passed, failed, skipped):
     return f"{passed} passed, {failed} failed, {skipped} skipped"

@@ -11,15 +11,19 @@ import datetime
 import json
 import os
 import queue
+import random
 import subprocess
 import sys
 import time
 
+import known_issues
+import own_guest
 import reports
 from kernel_log import BOOT, KernelLog
 from machine import Emulator, LabError, Machine, Shape
 from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
-                     known_faults)
+                     flaky_tests, known_faults, notes_of)
+from selection import Item, list_tests, rounds, select
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = os.path.join(TOP, "scripts", "lab")
@@ -29,13 +33,9 @@ FAILED, PANICKED, HUNG, LAB_BROKEN = 1, 2, 3, 125
 # A kernel in which slow is not wrong: what emulation does to time is no finding.
 TUNING = ("rcupdate.rcu_cpu_stall_timeout=300 rcutree.rcu_exp_stall_timeout=300000 "
           "watchdog_thresh=60 clocksource.verify_n_cpus=0 tsc=nowatchdog "
-          "sysrq_always_enabled mitigations=off")
+          "sysrq_always_enabled mitigations=off no_timer_check")
 # Lanes beside the plain kernel of a series: the series they boot, and with what.
 LANES = {"slab": ("7.2", "slab_debug=FZPU")}
-
-# Programs that are run only when asked for by name: benchmarks measure, and drgn needs
-# more than the guest has.
-BY_NAME = ("bench_", "drgn_")
 
 TAINTS = {5: "bad page", 7: "died", 9: "warned", 14: "soft lockup"}
 
@@ -69,29 +69,14 @@ def lab(script, *arguments, **variables):
     return lines[-2] if len(lines) > 1 else ""
 
 
-def choose(available, wanted):
-    """The tests to run, as overlay.sh takes them: COLLECTION:PROGRAM[=NAME]."""
-    if not wanted:
-        return [a for a in available if not a.split(":", 1)[1].startswith(BY_NAME)]
-    chosen = []
-    for want in wanted:
-        program, _, name = want.partition(":")
-        match = [a for a in available if a.split(":", 1)[1] in (program, program + ".sh")]
-        if not match:
-            known = " ".join(a.split(":", 1)[1] for a in available)
-            raise LabError(f"TESTS={want}: no such test program; there are: {known}")
-        # The harness' -t wants the test without its fixture, which results have before it.
-        chosen.append(match[0] + (f"={name.rsplit('.', 1)[-1]}" if name else ""))
-    return chosen
-
-
 class Guest:
     """One boot: runs the tests it is given until they end or the guest does."""
 
-    def __init__(self, run, tests):
+    def __init__(self, run, items, watcher=None):
         self.run = run
-        self.todo = list(tests)
-        self.log = KernelLog()
+        self.todo = list(items)
+        self.watcher = watcher
+        self.log = KernelLog(watcher)
         self.program = None
         self.program_began = 0
         self.booted = False
@@ -105,18 +90,29 @@ class Guest:
     def within(self, seconds):
         self.deadline = time.monotonic() + seconds * self.run.emulator.scale
 
+    def append(self):
+        return self.run.append
+
+    def program_of(self, label):
+        return self.run.program(label)
+
+    def programs(self):
+        """Those that the kernel log may speak of."""
+        return self.run.programs
+
     def go(self):
         run = self.run
         overlay = os.path.join(run.results, "overlay.cpio")
-        lab("overlay.sh", overlay, "tests", *self.todo, VHCA=run.vhca, TREE=run.tree,
-            LAYERS=":".join(run.layers))
+        lab("overlay.sh", overlay, "tests", *(item.line() for item in self.todo),
+            VHCA=run.vhca, TREE=run.tree, LAYERS=":".join(run.layers))
         initrd = os.path.join(run.results, "initrd.cpio")
         with open(initrd, "wb") as out:
             for part in (run.base, overlay):
                 with open(part, "rb") as data:
                     out.write(data.read())
         os.unlink(overlay)
-        self.machine = Machine(run.emulator, run.shape, run.kernel, initrd, run.append, run.results)
+        self.machine = Machine(run.emulator, run.shape, run.kernel, initrd, self.append(),
+                               run.results)
         self.within(BOOT_DEADLINE)
         try:
             self.follow()
@@ -145,6 +141,8 @@ class Guest:
                 silent_since = now
                 self.said(line)
             if self.machine.process.poll() is not None and channel is None:
+                break
+            if self.watcher and self.watcher.is_over:
                 break
             if self.done or self.log.panicked:
                 # It powers off by itself; do not wait long.
@@ -198,7 +196,7 @@ class Guest:
             # The tests would all fail for the same reason.
             self.ended = " ".join(rest) + " failed"
         elif word == "begin":
-            self.program = self.run.program(rest[0])
+            self.program = self.program_of(rest[0])
             self.program_began = time.monotonic()
             self.deadline = self.program_began + int(rest[1]) + GRACE * self.run.emulator.scale
         elif word == "taint":
@@ -222,6 +220,11 @@ class Guest:
     def end_program(self, trouble):
         program = self.program
         program.seconds = time.monotonic() - self.program_began
+        where, test = self.log.where
+        if trouble and not program.running and where == program.short and test and \
+                not program.find(test):
+            # What the program said last may be lost with the guest; the console is not.
+            program.running = test
         program.finish(trouble)
         self.program = None
         self.todo.pop(0)
@@ -242,19 +245,62 @@ class Guest:
             self.end_program(self.ended or "the guest ended")
         elif self.ended and self.todo and self.booted:
             # Between two programs, or while the device was being loaded.
-            program = run.program(self.todo[0])
+            program = self.program_of(self.todo[0].label)
             program.finish(self.ended)
             self.todo.pop(0)
             if not self.loaded:
-                for test in self.todo:
-                    run.program(test).finish(self.ended)
+                for item in self.todo:
+                    self.program_of(item.label).finish(self.ended)
                 self.todo = []
+        self.check_booted()
+        run.apply_findings(self.log.findings, self.programs())
+
+    def check_booted(self):
         if not self.booted:
             tail = ""
             if not self.log.panicked:
-                tail = f"; see {os.path.join(run.results, 'console.log')}"
+                tail = f"; see {os.path.join(self.run.results, 'console.log')}"
             raise LabError(f"the guest does not boot: {self.ended}{tail}")
-        run.apply_findings(self.log.findings)
+
+
+class OwnGuest(Guest):
+    """The guest of one test that may take it down; its verdict is own_guest's."""
+
+    def __init__(self, run, own, round_, state):
+        super().__init__(run, [Item(own.program, f"-r {own.test}" if own.test else "", round_)],
+                         own_guest.Watcher(own))
+        self.own = own
+        self.state = state
+        self.private = Program(self.todo[0].label)
+
+    def append(self):
+        return f"{self.run.append} OWN_GUEST=1"
+
+    def program_of(self, label):
+        # What other guests have found of the same program is none of this one's.
+        return self.private
+
+    def programs(self):
+        return [self.private]
+
+    def settle(self):
+        """Nothing but the expected outcome counts, if it was seen."""
+        if not self.watcher.seen:
+            super().settle()
+            test = self.private.broken or self.private.tests[-1]
+            if all(t.status == PASS for t in self.private.tests):
+                test.status, test.reason = self.own.issue.verdict(False, self.state)
+                if test.reason.startswith("note: "):
+                    test.lines.append(test.reason)
+        else:
+            self.check_booted()
+            # What the guest said last may be lost, so the name is not taken from there.
+            status, reason = self.own.issue.verdict(True, self.state)
+            self.private.tests = [Test(self.own.name, status, reason,
+                                       [self.watcher.outcome, self.watcher.named])]
+            if self.program:
+                self.private.seconds = time.monotonic() - self.program_began
+        self.todo = []
 
 
 class Run:
@@ -287,20 +333,46 @@ class Run:
         self.floor = None if arguments.tree else os.path.join(TOP, "selftests", "lanes")
         self.wanted = arguments.tests
         self.layers = [os.path.abspath(layer) for layer in arguments.layer]
+        self.filter = arguments.filter
+        self.repeat = arguments.repeat
+        self.stress = arguments.stress
+        self.seed = arguments.seed if arguments.seed is not None else random.randrange(1, 1 << 31)
         if not arguments.tree:
             lab("build.sh")
         self.emulator = Emulator(lab("rootfs.sh"), os.environ.get("QEMU"))
         if arguments.scale:
             self.emulator.scale = arguments.scale
         self.kernel = arguments.vmlinuz or lab("kernel.sh", "vmlinuz")
+        # Of another kernel neither is known.
+        self.release = "" if arguments.vmlinuz else lab("kernel.sh", "version")
+        self.source = "" if arguments.vmlinuz else lab("kernel.sh", "source")
         self.base = lab("initramfs.sh")
         self.append = " ".join(filter(None, (
             "console=ttyS0 loglevel=7 panic=-1 oops=panic", TUNING,
             self.shape.memmap(), self.emulator.append, self.lane_append,
             os.environ.get("APPEND", ""))))
+        self.read_known_issues()
+        # What the kernel does not know of its command line is init's environment, and so
+        # the tests' own.
+        self.append += f" SEED={self.seed}"
+        if self.stress:
+            self.append += f" STRESS={self.stress}"
+        for state in (known_issues.FIXED, known_issues.LIVE):
+            ids = [i for i, issue in self.issues.items()
+                   if self.source and issue.source_says(self.source) == state]
+            if ids:
+                self.append += f" KNOWN_{state.upper()}={','.join(ids)}"
 
-    def program(self, test):
-        name = test.split("=", 1)[0]
+    def read_known_issues(self):
+        """What the installed tests bring with them of known faults."""
+        self.issues, self.own_tests = {}, []
+        for collection in dict.fromkeys(a.split(":", 1)[0] for a in self.available()):
+            folder = os.path.join(self.tree, "install", collection)
+            issues = known_issues.load(os.path.join(folder, "known_issues"))
+            self.issues.update(issues)
+            self.own_tests += own_guest.load(folder, collection, issues)
+
+    def program(self, name):
         for program in self.programs:
             if program.name == name:
                 return program
@@ -313,9 +385,9 @@ class Run:
         reason = f" ({test.reason})" if test.reason else ""
         self.progress.say(f"{word:>6} {len(program.tests):>3}{of} {program.short}.{test.name}{reason}")
 
-    def apply_findings(self, findings):
+    def apply_findings(self, findings, programs):
         for (name, test_name), line in findings:
-            program = next((p for p in self.programs if p.short == name), None)
+            program = next((p for p in programs if p.short == name), None)
             if program is None:
                 program = self.program("guest:boot")
             test = program.find(test_name) if test_name else program.broken
@@ -339,9 +411,32 @@ class Run:
     def go(self):
         for note in self.emulator.notes:
             self.progress.say("note: " + note)
-        todo = choose(self.available(), self.wanted)
-        if self.vhca:
+        self.progress.say(f"SEED={self.seed}" + (f" STRESS={self.stress}" if self.stress else ""))
+        items, own = select(
+            self.available(), self.wanted, self.filter, self.own_tests,
+            lambda programs: list_tests(LAB, os.path.join(self.tree, "install"), programs))
+        if self.vhca and items:
             self.programs.append(Program("guest:boot"))
+        for group in self.groups(items):
+            self.run_group(rounds(group, self.repeat))
+        for item in rounds([Item(o.program, o.name) for o in own], self.repeat):
+            self.run_alone(next(o for o in own if (o.program, o.name) ==
+                                (item.program, item.arguments)), item)
+        boot = next((p for p in self.programs if p.name == "guest:boot"), None)
+        if boot is not None and self.vhca:
+            boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
+                                      "" if self.load_ms is not None else "no uverbs device"))
+        self.check_complete()
+        return self.report()
+
+    def groups(self, items):
+        """Items that share a guest: most of them, then each of those that leave traces."""
+        alone = {own.program for own in self.own_tests if own.leaves_traces}
+        yield [i for i in items if i.program not in alone]
+        for program in dict.fromkeys(i.program for i in items if i.program in alone):
+            yield [i for i in items if i.program == program]
+
+    def run_group(self, todo):
         while todo:
             self.progress.say(f"booting {self.lane} with {self.emulator.describe()}")
             guest = Guest(self, todo)
@@ -351,12 +446,27 @@ class Run:
             todo = guest.todo
             if todo:
                 self.progress.say(f"a fresh guest for the {len(todo)} programs that are left")
-        boot = next((p for p in self.programs if p.name == "guest:boot"), None)
-        if boot is not None and self.vhca:
-            boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
-                                      "" if self.load_ms is not None else "no uverbs device"))
-        self.check_complete()
-        return self.report()
+
+    def run_alone(self, own, item):
+        """A test with a guest of its own, for about eight seconds of booting."""
+        program = self.program(item.label)
+        state = own.issue.state(self.release, self.source)
+        if state == known_issues.LIVE and not own.issue.is_observable(self.abilities()):
+            test = Test(own.name, *own.issue.hidden())
+            program.tests.append(test)
+            self.saw(program, test)
+            return
+        self.progress.say(f"a guest of its own for {program.short}.{own.name}")
+        guest = OwnGuest(self, own, item.round, state)
+        guest.go()
+        program.tests += guest.private.tests
+        program.seconds += guest.private.seconds
+        for test in guest.private.tests:
+            self.saw(program, test)
+
+    def abilities(self):
+        """What this lane's kernel shows that others do not."""
+        return {"slab_debug"} if "slab_debug=" in self.append else set()
 
     def check_complete(self):
         """The last result says that all is there: a log cut short lacks it, and a run in
@@ -364,7 +474,7 @@ class Run:
         program = self.program("lane:complete")
         program.tests.append(Test("complete", PASS))
         passed = count(self.programs)[0]
-        if self.wanted or not self.floor:
+        if self.wanted or self.filter or self.repeat > 1 or not self.floor:
             return
         with open(self.floor, encoding="utf-8") as lines:
             words = [line.split("#", 1)[0].split() for line in lines]
@@ -384,7 +494,8 @@ class Run:
         with open(os.path.join(self.results, "totals.json"), "w", encoding="utf-8") as out:
             json.dump({"lane": self.lane, "passed": totals[0], "failed": totals[1],
                        "skipped": totals[2], "known": known_faults(self.programs),
-                       "load_ms": self.load_ms, "status": self.status}, out)
+                       "flaky": [name for name, _, _ in flaky_tests(self.programs)],
+                       "seed": self.seed, "load_ms": self.load_ms, "status": self.status}, out)
         if totals[1] and not self.status:
             self.status = FAILED
         for line in reports.kselftest(self.programs):
@@ -400,11 +511,28 @@ class Run:
             print("the guest's kernel panicked")
         elif self.status == HUNG:
             print("the guest hung")
+        for note in notes_of(self.programs):
+            print("note: " + note)
+        for name, failed, of in flaky_tests(self.programs):
+            print(f"flaky: {name} failed in {failed} of {of} rounds")
+        print(f"SEED={self.seed}")
         known = known_faults(self.programs)
         if known:
             print("known faults seen: " + " ".join(known))
         print(closing_line(*totals), flush=True)
         return self.status
+
+
+def positive(text):
+    """A whole number from 1 to 2^31 - 1, as an option's value."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < 1 << 31:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {(1 << 31) - 1}, "
+                                         f"seen '{text}'")
+    return number
 
 
 def main():
@@ -423,8 +551,21 @@ def main():
                         help="one more device, as QEMU calls it")
     parser.add_argument("--no-vhca", action="store_true", help="do not load any driver")
     parser.add_argument("--scale", type=int, help="factor of all deadlines of the guest")
+    parser.add_argument("--filter", default=os.environ.get("FILTER"), metavar="REGEX",
+                        help="only tests whose name matches, of all programs or of those named")
+    parser.add_argument("--repeat", type=positive, default=os.environ.get("REPEAT") or 1,
+                        metavar="N", help="run the selection N times, in one boot")
+    parser.add_argument("--seed", type=positive, default=os.environ.get("SEED") or None,
+                        metavar="N", help="SEED of the guest's programs (default: random)")
+    parser.add_argument("--stress", type=positive, default=os.environ.get("STRESS") or None,
+                        metavar="MINUTES", help="STRESS of the guest's programs: how long "
+                        "those go on that can; all have as much more time")
     parser.add_argument("tests", nargs="*", metavar="PROGRAM[:TEST]")
-    arguments = parser.parse_args()
+    try:
+        arguments = parser.parse_args()
+    except SystemExit as end:
+        # Of its own statuses 2 means another thing here.
+        return LAB_BROKEN if end.code else 0
     try:
         return Run(arguments).go()
     except LabError as error:

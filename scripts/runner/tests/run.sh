@@ -160,6 +160,32 @@ check no-device-status status undriven 1
 check no-device-closing-line said undriven '1 passed, 3 failed, 0 skipped'
 check no-device-is-named said undriven 'FAIL passes.sh.passes.sh: loading the drivers and the virtual HCA failed'
 
+# Two of three tests by name; the third would fail.
+FILTER='SELECTS.*(FIRST-GOOD|environment)' SEED=7 STRESS=2 guest filter
+check filter-status status filter 0
+check filter-runs-what-matches said filter '3 passed, 0 failed, 0 skipped'
+check filter-seed-is-printed said filter SEED=7
+
+REPEAT=3 guest repeat flaky passes
+check repeat-status status repeat 1
+check repeat-totals said repeat '12 passed, 1 failed, 3 skipped'
+check repeat-names-the-flaky said repeat 'flaky: flaky.sh.flaky.second failed in 1 of 3 rounds'
+check repeat-names-the-round said repeat 'FAIL flaky.sh@2.flaky.second: '
+check repeat-totals-agree same_totals repeat
+
+guest own own_panics own_hangs own_hidden passes
+check own-guest-status status own 0
+check own-guest-totals said own '5 passed, 0 failed, 2 skipped'
+check own-guest-totals-agree same_totals own
+check own-guest-names-the-fault said own 'ok 2 selftests: runner: own_panics.sh # XFAIL T01 planted (kernel; fixed in 1000.0)'
+check own-guest-hidden said own 'SKIP own_hidden.sh.own_hidden.sh: T02 out of sight: can only be seen with kasan'
+
+guest own-bad own_quiet own_other passes
+check own-guest-bad-status status own-bad 2
+check own-guest-not-seen said own-bad 'FAIL own_quiet.sh.own_quiet.sh: T01 planted: not seen although it is not fixed here: revise its entry in known_issues'
+check own-guest-another-panic said own-bad 'FAIL own_other.sh.own_other.sh: Kernel panic - not syncing: sysrq triggered crash'
+check own-guest-bad-the-rest-runs said own-bad '# ok 2 good.two'
+
 # A guest that cannot boot is the lab's fault, not the code's.
 no_boot()
 {
@@ -183,4 +209,21 @@ no_such_test()
 	fi
 }
 check no-such-test no_such_test
+
+bad_options()
+{
+	local said=$w/bad-options.out
+	for option in FILTER=nonsense 'FILTER=(' REPEAT=0 SEED=x STRESS=-1; do
+		rc=0
+		env "$option" python3 "$TOP/scripts/runner/run.py" --tree "$w/tree" --no-vhca \
+			--kernel "$KERNEL" --results "$w/none" passes > "$said" 2>&1 || rc=$?
+		# What was given is named, and no guest was booted.
+		if [ "$rc" != 125 ] || ! grep -qF -- "${option#*=}" "$said" || grep -q booting "$said"; then
+			echo "$option: exit status $rc, expected 125"
+			cat "$said"
+			return 1
+		fi
+	done
+}
+check bad-options bad_options
 tally_end

@@ -4,14 +4,20 @@
 
 import os
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+import known_issues                                                     # noqa: E402
+import own_guest                                                        # noqa: E402
 import reports                                                          # noqa: E402
 from kernel_log import BOOT, KernelLog, is_report, is_unexpected        # noqa: E402
-from results import FAIL, PASS, SKIP, XFAIL, Program, count             # noqa: E402
+from machine import LabError                                            # noqa: E402
+from results import (FAIL, PASS, SKIP, XFAIL, Program, count,           # noqa: E402
+                     flaky_tests, notes_of)
+from selection import Item, parse_list, rounds, select                  # noqa: E402
 
 GOOD = """\
 # TAP version 13
@@ -162,6 +168,225 @@ class Log(unittest.TestCase):
             log.line(line)
         self.assertEqual([where for where, _ in log.findings],
                          [("reload.sh", "one"), ("reload.sh", None)])
+
+    def test_a_round_is_part_of_the_program_only(self):
+        log = KernelLog()
+        for line in ("[ 1.0] uobjscope: program var@2", "[ 1.0] uobjscope: begin var.a.b",
+                     self.REPORTS[0]):
+            log.line(line)
+        self.assertEqual([where for where, _ in log.findings], [("var@2", "a.b")])
+
+
+class Selection(unittest.TestCase):
+    AVAILABLE = ["u:var", "u:dm", "u:reload.sh", "u:crash", "u:bench_x.sh"]
+    TESTS = {"u:var": ["var.var_04_free", "var.var_05_fork"],
+             "u:dm": ["dm.dmabuf_05_close", "dm.dm_01_alloc"], "u:reload.sh": ["unbind"]}
+
+    def select(self, tests=(), filter_=None, listed=None):
+        own = [own_guest.OwnTest("u:crash", "crash.l26_short", None, "oops", "x")]
+        listed = self.TESTS if listed is None else listed
+        items, own = select(self.AVAILABLE, tests, filter_, own,
+                            lambda programs: {p: listed.get(p) for p in programs})
+        return [i.line() for i in items], [o.name for o in own]
+
+    def refused(self, *arguments):
+        with self.assertRaises(LabError) as caught:
+            self.select(*arguments)
+        return str(caught.exception)
+
+    def test_all_but_benchmarks(self):
+        self.assertEqual(self.select(), (["u:var", "u:dm", "u:reload.sh"], ["crash.l26_short"]))
+
+    def test_named(self):
+        self.assertEqual(self.select(["reload", "var:var.var_04_free"]),
+                         (["u:reload.sh", "u:var=-t var_04_free"], []))
+        self.assertEqual(self.select(["crash:l26_short"]), ([], ["crash.l26_short"]))
+        self.assertIn("no such test program", self.refused(["nonsense"]))
+        self.assertIn("crash:nonsense", self.refused(["crash:nonsense"]))
+
+    def test_filter(self):
+        self.assertEqual(self.select((), "DMABUF-05"), (["u:dm=-r dm.dmabuf_05_close"], []))
+        self.assertEqual(self.select((), "dmabuf_05"), (["u:dm=-r dm.dmabuf_05_close"], []))
+        # All of a program's tests need no names; others are not run at all.
+        self.assertEqual(self.select((), "^var"), (["u:var"], []))
+        self.assertEqual(self.select(["var"], "fork|alloc"), (["u:var=-r var.var_05_fork"], []))
+        self.assertEqual(self.select((), "l26"), ([], ["crash.l26_short"]))
+
+    def test_filter_that_matches_nothing_is_named(self):
+        said = self.refused((), "VAR-99")
+        self.assertIn("FILTER=VAR-99: no test of that name", said)
+        self.assertIn("var.var_04_free", said)
+        self.assertIn("FILTER=(: no regular expression", self.refused((), "("))
+        self.assertIn("exclude each other", self.refused(["var:x"], "y"))
+
+    def test_program_that_cannot_list_is_one_test(self):
+        self.assertEqual(self.select((), "dm", {"u:var": ["var.x"], "u:reload.sh": ["y"]}),
+                         (["u:dm"], []))
+
+    def test_list_of_the_harness(self):
+        rows = (("# FIXTURE", "VARIANT", "TEST"), ("global", "", "alone"), None,
+                ("var", "", "one"), ("", "", "two"), None,
+                ("a_fixture_of_a_long_name", "v1", "one"), ("", "v2", ""))
+        text = "\n".join("-" * 80 if r is None else "%-20s %-25s %s" % r for r in rows)
+        self.assertEqual(parse_list(text), [
+            "global.alone", "var.one", "var.two", "a_fixture_of_a_long_name.v1.one",
+            "a_fixture_of_a_long_name.v2.one"])
+        self.assertEqual(parse_list("# SEED=1\nunbind\nbind\n"), ["unbind", "bind"])
+
+    def test_rounds(self):
+        items = [Item("u:var", "-t a"), Item("u:dm")]
+        self.assertEqual(rounds(items, 1), items)
+        self.assertEqual([i.line() for i in rounds(items, 2)],
+                         ["u:var=@1 -t a", "u:dm=@1", "u:var=@2 -t a", "u:dm=@2"])
+        self.assertEqual([i.label for i in rounds(items, 2)],
+                         ["u:var@1", "u:dm@1", "u:var@2", "u:dm@2"])
+
+    def test_flaky_is_what_fails_in_some_rounds(self):
+        made = []
+        for number, results in enumerate(("ok ok", "not_ok ok", "ok not_ok"), 1):
+            a, b = results.replace("_", "-").split()
+            made.append(Program(f"u:var@{number}"))
+            for line in ("# 1..3", f"# {a.replace('-', ' ')} 1 v.a",
+                         f"# {b.replace('-', ' ')} 2 v.b", "# not ok 3 v.always",
+                         "not ok 1 selftests: u: var"):
+                made[-1].line(line)
+            made[-1].finish()
+        self.assertEqual(flaky_tests(made), [("var.v.a", 1, 3), ("var.v.b", 1, 3)])
+        self.assertEqual(count(made), (4, 5, 0))
+
+
+ENTRY = """\
+id: L01
+title: it leaks
+component: kernel
+where: a.c, f()
+since: 7.0
+fixed: 7.3 7.2.15
+commit: -
+observable: slab_debug|kasan
+seen: always
+class: real
+probe: source a.c good_word
+test: -
+"""
+
+
+class Known(unittest.TestCase):
+    def issue(self, *changes):
+        text = ENTRY
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        return known_issues.parse("# head\n\n" + text, "known_issues")["L01"]
+
+    def test_versions(self):
+        for release, has in (("7.3.4+deb13-amd64", True), ("7.3-rc1", True), ("7.10.1", True),
+                             ("7.2.12+deb14-amd64", False), ("7.2.15", True), ("7.2.100", True),
+                             ("7.1.99", False), ("6.19.1", False), ("8.0", True), ("odd", False)):
+            self.assertEqual(known_issues.has_version(release, "7.3 7.2.15"), has, release)
+        self.assertFalse(known_issues.has_version("7.3", "-"))
+
+    def test_source_comes_before_the_version(self):
+        with tempfile.TemporaryDirectory() as source:
+            with open(os.path.join(source, "a.c"), "w", encoding="utf-8") as file:
+                file.write("bad_word")
+            self.assertEqual(self.issue().state("7.3.4", source), known_issues.LIVE)
+            with open(os.path.join(source, "a.c"), "w", encoding="utf-8") as file:
+                file.write("good_word")
+            self.assertEqual(self.issue().state("7.2.12", source), known_issues.FIXED)
+        self.assertEqual(self.issue().state("7.2.12", "/nowhere"), known_issues.LIVE)
+        self.assertEqual(self.issue().state("7.3.4", ""), known_issues.FIXED)
+
+    def test_verdicts(self):
+        always, sometimes = self.issue(), self.issue(("seen: always", "seen: sometimes"))
+        live, fixed = known_issues.LIVE, known_issues.FIXED
+        self.assertEqual(always.verdict(True, live),
+                         (XFAIL, "L01 it leaks (kernel; fixed in 7.3 7.2.15)"))
+        self.assertEqual(always.verdict(True, fixed)[0], FAIL)
+        self.assertEqual(always.verdict(False, fixed), (PASS, ""))
+        status, why = always.verdict(False, live)
+        self.assertEqual(status, FAIL)
+        self.assertIn("revise its entry", why)
+        status, why = sometimes.verdict(False, live)
+        self.assertEqual(status, PASS)
+        self.assertIn("note: ", why)
+        self.assertEqual(always.hidden()[0], SKIP)
+
+    def test_observable(self):
+        self.assertFalse(self.issue().is_observable(set()))
+        self.assertTrue(self.issue().is_observable({"slab_debug"}))
+        self.assertTrue(self.issue(("slab_debug|kasan", "any")).is_observable(set()))
+
+    def test_bad_entries_are_named(self):
+        for old, new, named in (
+                ("title: it leaks\n", "", "no title"), ("class: real", "class: bad", "class: "),
+                ("seen: always", "seen always", "'seen always'"), ("7.3 7.2", "soon 7.2", "fixed: "),
+                ("where: a.c", "wehre: a.c", "unknown key wehre"), ("|kasan", "|kmsan", "kmsan"),
+                ("probe: source a.c", "probe: a.c", "probe: "),
+                ("since: 7.0", "since: 7.0\nsince: 7.1", "since is there twice")):
+            with self.assertRaises(LabError) as caught:
+                self.issue((old, new))
+            self.assertIn(named, str(caught.exception))
+
+    def test_the_tree_s_own_files_are_good(self):
+        tests = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "selftests")
+        issues = known_issues.load(os.path.join(tests, "known_issues"))
+        self.assertIn("L01", issues)
+        own = own_guest.load(tests, "u", issues)
+        for test in own:
+            if not test.leaves_traces:
+                self.assertEqual(test.issue.test, test.test)
+        for issue in issues.values():
+            program, _, name = issue.test.partition(".")
+            if name:
+                with open(os.path.join(tests, program + ".c"), encoding="utf-8") as file:
+                    self.assertIn(f", {name})", file.read())
+
+    def test_notes(self):
+        made = program(["# 1..1", "# # known.c:1:x:note: L03 not seen", "# ok 1 a.b",
+                        "ok 1 selftests: uobjscope: var"])
+        self.assertEqual(notes_of([made]), ["var.a.b: L03 not seen"])
+
+
+class OwnGuests(unittest.TestCase):
+    def watch(self, outcome, *lines):
+        own = own_guest.OwnTest("u:crash", "one", None, outcome, "Comm: l26")
+        log = KernelLog(own_guest.Watcher(own))
+        for line in lines:
+            log.line("[ 1.0] " + line)
+        return log.watcher
+
+    def test_oops(self):
+        oops, comm = "Oops: Oops: 0002 [#1] SMP", "CPU: 1 UID: 0 PID: 2 Comm: l26_devx"
+        self.assertTrue(self.watch("oops", oops, comm).seen)
+        self.assertFalse(self.watch("oops", oops, comm.replace("l26", "sh")).seen)
+        self.assertFalse(self.watch("oops", comm).seen)
+        self.assertFalse(self.watch("oops", oops, comm).is_over)
+
+    def test_hang_is_over_when_it_is_seen(self):
+        hung = "INFO: task x:7 blocked for more than 30 seconds."
+        self.assertTrue(self.watch("hung-task", hung, "Comm: l26").is_over)
+        self.assertFalse(self.watch("hung-task", "Oops: 1", "Comm: l26").seen)
+
+    def test_splat_is_any_report(self):
+        self.assertTrue(self.watch("splat", "BUG: KASAN: slab-use-after-free", "Comm: l26").seen)
+
+    def test_bad_lines_are_named(self):
+        issues = {"L26": None}
+        for line, named in (("crash one L26 oops", "expected PROGRAM"),
+                            ("crash one L99 oops x", "no entry L99"),
+                            ("crash one L26 boom x", "outcome: "),
+                            ("crash one - none -", "PROGRAM - - none -"),
+                            ("crash one L26 oops (", "own_guest:1: (")):
+            with self.assertRaises(LabError) as caught:
+                own_guest.parse(line, "own_guest", "u", issues)
+            self.assertIn(named, str(caught.exception))
+
+    def test_a_program_that_is_only_kept_from_others(self):
+        own = own_guest.parse("known - - none -", "own_guest", "u", {})
+        items, alone = select(["u:known", "u:var"], [], None, own, None)
+        self.assertEqual(([i.line() for i in items], alone), (["u:known", "u:var"], []))
+        self.assertTrue(own[0].leaves_traces)
 
 
 if __name__ == "__main__":

@@ -9,5 +9,5 @@ source=$("$here/../../lab/kernel.sh" source)/tools/testing/selftests
 mkdir -p "$1/install/kselftest" "$1/install/runner"
 cp "$source"/kselftest/{runner,module,ktap_helpers}.sh "$source/kselftest/prefix.pl" "$1/install/kselftest/"
 cp "$source/run_kselftest.sh" "$1/install/"
-cp "$here"/guest/* "$1/install/runner/"
+cp "$here"/guest/* "$here/../../../selftests/test_lib.sh" "$1/install/runner/"
 (cd "$here/guest" && ls -- *.sh) | sed 's/^/runner:/' > "$1/install/kselftest-list.txt"

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reproduce.h"
+#include "text.h"
+
+/* The path of a program in the folder of the one that runs. */
+static int path_of(const char *program, char *path, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	if (len < 0)
+		return errno;
+	path[len] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return ENOENT;
+	size -= slash + 1 - path;
+	return snprintf(slash + 1, size, "%s", program) < (int)size ? 0 : ENAMETOOLONG;
+}
+
+int reproduce(const char *program, const char *device)
+{
+	int pipe_fd[2], status;
+	char path[4096], line[512];
+	FILE *said;
+	pid_t pid;
+
+	if (path_of(program, path, sizeof(path)) || pipe(pipe_fd))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		dup2(pipe_fd[1], STDOUT_FILENO);
+		dup2(pipe_fd[1], STDERR_FILENO);
+		close(pipe_fd[0]);
+		close(pipe_fd[1]);
+		execl(path, program, device, NULL);
+		/* Not a status that a reproducer has. */
+		_exit(127);
+	}
+	close(pipe_fd[1]);
+	said = fdopen(pipe_fd[0], "r");
+	while (said && fgets(line, sizeof(line), said))
+		diag("%.*s", (int)strcspn(line, "\n"), line);
+	if (said)
+		fclose(said);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	if (WIFEXITED(status) && WEXITSTATUS(status) <= 1)
+		return WEXITSTATUS(status);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == REPRODUCE_CANNOT_TELL)
+		return REPRODUCE_CANNOT_TELL;
+	diag("%s ended with wait status %#x", program, status);
+	return -1;
+}
+
+void reproduce_expect(const char *expression)
+{
+	char line[512];
+	int fd, len;
+
+	fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	len = snprintf(line, sizeof(line), "uobjscope: expect %s\n", expression);
+	if (write(fd, line, len) < 0)
+		errno = 0;
+	close(fd);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Running the reproducers of known faults, which are programs beside the tests.
+ */
+#ifndef _SELFTESTS_REPRODUCE_H
+#define _SELFTESTS_REPRODUCE_H
+
+/* What reproduce() returns where the reproducer lacks something: its exit status. */
+#define REPRODUCE_CANNOT_TELL	4
+
+/**
+ * reproduce() - run a reproducer
+ * @program: its name
+ * @device: the device under test, as ibv_devices prints it
+ *
+ * What it prints is written as diagnostics.
+ *
+ * Return: 0 if it says that all is well, 1 if it says that the fault is there,
+ * REPRODUCE_CANNOT_TELL, or -1 if it ended in another way.
+ */
+int reproduce(const char *program, const char *device);
+
+/**
+ * reproduce_expect() - tell readers of the kernel log what the running test provokes
+ * @expression: regular expression of such a line
+ *
+ * It holds until the test ends.
+ */
+void reproduce_expect(const char *expression);
+
+#endif /* _SELFTESTS_REPRODUCE_H */
