@@ -182,7 +182,10 @@ static int create_plain(struct script *self, enum kind kind)
 	return status;
 }
 
-/* A key of one page or two, of a PD that is there, that leads to all, some or none. */
+/*
+ * A key of the driver's, as no other leads to physical memory, of a PD that is there;
+ * its entries lead anywhere or not.
+ */
 static int create_mkey(struct script *self)
 {
 	const unsigned int entries = 8;		/* MTTs of 8 bytes: a unit of 64 bytes */
@@ -190,7 +193,7 @@ static int create_mkey(struct script *self)
 	uint32_t out[DEVX_ST_SZ_DW(create_mkey_out)];
 	void *mkc = DEVX_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 	const struct object *pd = any(self, PD);
-	struct object object = { .kind = MKEY, .uid = any_uid(self), .free = one_in(3) };
+	struct object object = { .kind = MKEY, .free = one_in(3) };
 	unsigned int i;
 	int status;
 
@@ -198,7 +201,6 @@ static int create_mkey(struct script *self)
 	object.start = (uint64_t)random() << 12;
 	object.length = 1 + random();
 	DEVX_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
-	DEVX_SET(create_mkey_in, in, uid, object.uid);
 	DEVX_SET(create_mkey_in, in, translations_octword_actual_size, entries / 2);
 	DEVX_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MTT);
 	DEVX_SET(mkc, mkc, free, object.free);
