@@ -189,19 +189,22 @@ vhca_insert()	# PARAMETER=VALUE...: with what it had, and these
 	insmod "$VHCA_MODULE" $had "$@"
 }
 
+# Of the module in the kernel log, not of its loader.
+vhca_lines() { dmesg | grep 'mlx5_vhca: ' | grep -v 'taint'; }
+
 # vhca_refuses REGULAR-EXPRESSION PARAMETER=VALUE...: it is not loaded with these, and
 # says why in one line of the kernel log that has the expression.
 vhca_refuses()
 {
 	r_text=$1
 	shift
-	r_before=$(dmesg | grep -c 'mlx5_vhca: ')
+	r_before=$(vhca_lines | wc -l)
 	if vhca_insert "$@" 2> /dev/null; then
 		echo "loaded with $*"
 		rmmod mlx5_vhca
 		return 1
 	fi
-	r_said=$(dmesg | grep 'mlx5_vhca: ' | tail -n +$((r_before + 1)))
+	r_said=$(vhca_lines | tail -n +$((r_before + 1)))
 	if [ "$(echo "$r_said" | wc -l)" != 1 ] || ! echo "$r_said" | grep -qE "$r_text"; then
 		echo "$*: expected one line that has '$r_text', seen: $r_said"
 		return 1

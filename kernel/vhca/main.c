@@ -245,9 +245,12 @@ static void vhca_destroy(struct vhca *v)
 {
 	list_del(&v->node);
 	vhca_bar_exit(v);
-	vhca_info(v, "removed after %llu commands, %llu events, %llu completions, %llu interrupts, %llu work requests\n",
-		  v->recorder.seq, v->stats.events, v->stats.completions,
-		  v->stats.interrupts, v->stats.work_requests);
+	/* One that was refused has said enough. */
+	if (v->recorder.seq)
+		vhca_info(v, "removed after %llu commands, %llu events, %llu completions, %llu interrupts, %llu work requests\n",
+			  v->recorder.seq, v->stats.events,
+			  v->stats.completions, v->stats.interrupts,
+			  v->stats.work_requests);
 	mutex_destroy(&v->lock);
 	vfree(v);
 }

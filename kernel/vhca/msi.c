@@ -137,7 +137,6 @@ static const struct msi_parent_ops vhca_msi_parent_ops = {
 	.required_flags		= MSI_FLAG_USE_DEF_DOM_OPS |
 				  MSI_FLAG_NO_AFFINITY,
 	.bus_select_token	= DOMAIN_BUS_VMD_MSI,
-	.bus_select_mask	= MATCH_PCI_MSI,
 	.prefix			= "VHCA-",
 	.init_dev_msi_info	= vhca_msi_init_dev,
 };

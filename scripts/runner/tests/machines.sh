@@ -69,13 +69,17 @@ append='' vhca=''
 # The driver's interrupts with the module's own code in place of the kernel's library.
 own_msi_code()
 {
+	# Only what the flag changes is built again.
+	mkdir -p "$w/build/$KERNEL"
+	cp -a "$built/modules" "$w/build/$KERNEL/"
 	BUILD=$w/build MODULE_FLAGS=VHCA_NO_MSI_LIB=y "$LAB/build.sh" modules > /dev/null || return 1
 	find "$w/build" -name '*.ko' -exec cp {} "$w/tree/modules/" \;
 	! grep -q msi_lib_init_dev_msi_info "$w/tree/modules/mlx5_vhca.ko"
 }
 if [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" no-msi-library "* ]]; then
-	check no-msi-library-build own_msi_code
 	append='' vhca=''
-	guest no-msi-library works var
+	check no-msi-library-build own_msi_code
+	# Else it would be what was built before.
+	[ "$failed" != 0 ] || guest no-msi-library works var
 fi
 tally_end
