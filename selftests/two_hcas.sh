@@ -180,13 +180,16 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 ktap_print_header
-plan $((3 + $(echo "$apart $apart $loans $comings $comings remove_unbound second_has_no_window" | wc -w)))
+plan $((5 + $(echo "$apart $apart $loans $comings $comings remove_unbound second_has_no_window" | wc -w)))
 run_as separate_probed on separate separate_probed
 for t in $apart; do run_as "separate_$t" on separate in_c "$t"; done
 for t in $comings; do run_as "separate_$t" on separate "$t"; done
+# The complaint that it provokes stays with the device, so it comes last.
+run_as separate_free_under_a_foreign_key on separate in_c free_under_a_foreign_key
 run_as port_probed on port port_probed
 for t in $apart $loans; do run_as "port_$t" on port in_c "$t"; done
 for t in $comings; do run_as "port_$t" on port "$t"; done
+run_as port_free_under_a_foreign_key on port in_c free_under_a_foreign_key
 run_as remove_unbound on port remove_unbound
 run_as second_has_no_window on port second_has_no_window
 run as_before

@@ -19,8 +19,11 @@
 #include "kselftest_harness.h"
 
 #include "common/device.h"
+#include "common/ifc.h"
 #include "common/dm_ops.h"
 #include "common/kernel_signs.h"
+#include "common/marker.h"
+#include "common/raw.h"
 #include "common/rest.h"
 #include "common/text.h"
 #include "common/var_ops.h"
@@ -397,6 +400,70 @@ TEST_F(two_hcas, borrower_is_unbound)
 	ASSERT_EQ(0, ibv_dereg_mr(loan.mr));
 	ASSERT_NO_VIOLATIONS();
 	ASSERT_EQ(0, driver_write("bind", &self->dev[BORROWER]));
+}
+
+/* A key of the device to 4096 bytes anywhere on the bus, as no driver makes one. */
+static int raw_key(struct raw *raw, uint64_t address, uint32_t *key)
+{
+	uint32_t in[DEVX_ST_SZ_DW(create_mkey_in) + 4] = {};
+	uint32_t out[DEVX_ST_SZ_DW(create_mkey_out)];
+	void *mkc = DEVX_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	uint8_t *mtt = DEVX_ADDR_OF(create_mkey_in, in, klm_pas_mtt);
+	int i, status;
+
+	DEVX_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	DEVX_SET(create_mkey_in, in, translations_octword_actual_size, 1);
+	DEVX_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MTT);
+	DEVX_SET(mkc, mkc, qpn, 0xffffff);
+	DEVX_SET(mkc, mkc, log_page_size, 12);
+	DEVX_SET(mkc, mkc, translations_octword_size, 1);
+	DEVX_SET64(mkc, mkc, len, 4096);
+	/* Big endian, with the flags that mlx5_ib sets: read and write. */
+	for (i = 0; i < 8; i++)
+		mtt[i] = (address | 3) >> (56 - 8 * i);
+	status = raw_command(raw, in, out);
+	*key = DEVX_GET(create_mkey_out, out, mkey_index);
+	return status;
+}
+
+/*
+ * A key of one device into memory of the other that is freed: the device of the
+ * key complains, whatever lies between the two.  One beside it is no offence.
+ */
+TEST_F(two_hcas, free_under_a_foreign_key)
+{
+	const bool loaded = raw_load();
+	struct vhca_violation violation;
+	struct vhca_object memic;
+	uint32_t key, beside;
+	const char *reason;
+	uint64_t address;
+	struct ibv_dm *dm;
+	struct raw raw;
+
+	reason = raw_open(&raw, &self->dev[BORROWER]);
+	if (reason)
+		SKIP(return, "%s", reason);
+	marker_expect("mlx5_vhca: .* violation: mkey_into_freed_memic ");
+	dm_alloc(self->ctx[OWNER], DM_SIZE, &dm);
+	GET_MEMIC(OWNER, &memic);
+	address = bus_address(&self->dev[OWNER], &memic);
+	ASSERT_EQ(IFC_OK, raw_key(&raw, address + DM_SIZE, &beside));
+	ASSERT_EQ(IFC_OK, raw_key(&raw, address + DM_SIZE - 4096, &key));
+	dm_free(dm);
+
+	ASSERT_EQ(self->before[OWNER].violations, vhca_violations(&self->dev[OWNER]));
+	ASSERT_EQ(self->before[BORROWER].violations + 1,
+		  vhca_last_violation(&self->dev[BORROWER], &violation));
+	ASSERT_STREQ("mkey_into_freed_memic", violation.what);
+	ASSERT_EQ(key, violation.object);
+	ASSERT_EQ(address, violation.detail);
+	/* That one was wanted. */
+	self->before[BORROWER].violations++;
+
+	ASSERT_EQ(0, raw_close(&raw));
+	if (loaded)
+		ASSERT_EQ(0, raw_unload());
 }
 
 TEST_HARNESS_MAIN
