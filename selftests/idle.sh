@@ -8,7 +8,10 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
 . "$DIR/test_lib.sh"
 
-late=5000000
+# The aim is 5 ms for the first command; the device says how long it waits at most.  The
+# rest is for machines that let their guests wait.
+PERIOD_NS=4000000
+late=100000000
 # After this long without work the device is idle, with a margin.
 SETTLE=2
 MEASURE=5
@@ -66,7 +69,12 @@ best_of()	# MODE MS...: the shortest time, as others use the machine as well
 	[ "$best" -lt "$late" ] || { echo "expected less than $late ns at least once"; return 1; }
 }
 
-command_after_idleness() { best_of first 10000 2000 2000; }
+command_after_idleness()
+{
+	[ "$(of_info polling period_ns)" -le $PERIOD_NS ] || { cat "$VHCA_DEBUGFS/$pci/info"; return 1; }
+	best_of first 10000 2000 2000
+}
+
 # No command tells the device of this, only the doorbell record of a queue pair.
 work_request_after_idleness() { best_of region 3000 3000 3000; }
 
@@ -76,7 +84,6 @@ many_doorbells()
 	hold_begin "$DIR/commands" queues 140 || return 1
 	measure
 	watched=$(of_info polling watched)
-	late=100000000
 	best_of first 2000 2000 2000
 	rc=$?
 	hold_end || return 1

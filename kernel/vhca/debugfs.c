@@ -177,8 +177,9 @@ static int vhca_info_show(struct seq_file *m, void *unused)
 		   s->seq, s->stats.events, s->stats.completions,
 		   s->stats.interrupts, s->stats.work_requests,
 		   s->stats.packets, s->stats.packets_lost);
-	seq_printf(m, "polling sleeps=%llu looks=%llu look_ns=%llu watched=%u\n",
-		   s->sleeps, s->looks, s->look_ns, s->watched);
+	seq_printf(m, "polling period_ns=%lu sleeps=%llu looks=%llu look_ns=%llu watched=%u\n",
+		   VHCA_WATCH_PERIOD, s->sleeps, s->looks, s->look_ns,
+		   s->watched);
 	seq_puts(m, "end sections=7\n");
 	return 0;
 }

@@ -16,6 +16,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/completion.h>
 #include <linux/mlx5/driver.h>
 
 #include "vhca.h"
@@ -42,11 +43,14 @@ static void vhca_health_initializing(struct vhca *v, u32 bits)
 }
 
 /**
- * vhca_health_init - what the initialization segment says of a healthy device
+ * vhca_health_init - make the device healthy, and have the initialization
+ *	segment say so
  * @v: the device
  */
 void vhca_health_init(struct vhca *v)
 {
+	mutex_init(&v->fail_lock);
+	init_completion(&v->fail_done);
 	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
 }
 
@@ -59,40 +63,58 @@ static void vhca_forget_all(struct vhca *v)
 	vhca_cmdq_reset(v);
 }
 
+static void vhca_health_fail_now(struct vhca *v, u8 syndrome)
+{
+	vhca_info(v, "fatal error, syndrome 0x%x: %u objects and %u pages forgotten, no command is answered\n",
+		  syndrome, v->ledger.count, v->nr_fw_pages);
+	vhca_forget_all(v);
+	WRITE_ONCE(v->condition, VHCA_FAILED);
+	v->failures++;
+	v->failed_at = jiffies;
+	/* A driver that comes now waits for the reset. */
+	vhca_health_initializing(v, VHCA_INITIALIZING | VHCA_RESET_SUPPORTED);
+	iowrite8(VHCA_RFR_SEVERITY, VHCA_HEALTH(rfr_severity));
+	iowrite8(syndrome, VHCA_HEALTH(synd));
+}
+
 /**
- * vhca_health_fail - the device fails
- * @v: the device
+ * vhca_health_fail - have the device fail
+ * @v: the device, whose firmware runs
  * @syndrome: MLX5_INITIAL_SEG_HEALTH_SYNDROME_*, not 0
  *
  * What the driver had is forgotten; that is no leak, since no driver could
  * give it back any more.
  *
- * Context: process context, takes vhca.lock
+ * The firmware thread does it, as nobody else may take objects away.
+ *
+ * Context: process context, waits for the firmware thread
  * Return: 0, or -EBUSY if the device has failed already
  */
 int vhca_health_fail(struct vhca *v, u8 syndrome)
 {
-	int err = -EBUSY;
+	int err;
 
-	mutex_lock(&v->lock);
-	if (v->condition == VHCA_HEALTHY) {
-		vhca_info(v, "fatal error, syndrome 0x%x: %u objects and %u pages forgotten, no command is answered\n",
-			  syndrome, v->ledger.count, v->nr_fw_pages);
-		vhca_forget_all(v);
-		WRITE_ONCE(v->condition, VHCA_FAILED);
-		v->failures++;
-		v->failed_at = jiffies;
-		/* A driver that comes now waits for the reset. */
-		vhca_health_initializing(v, VHCA_INITIALIZING |
-					 VHCA_RESET_SUPPORTED);
-		iowrite8(VHCA_RFR_SEVERITY, VHCA_HEALTH(rfr_severity));
-		iowrite8(syndrome, VHCA_HEALTH(synd));
-		err = 0;
-	}
-	mutex_unlock(&v->lock);
-	/* It may watch queues that are forgotten now. */
+	mutex_lock(&v->fail_lock);
+	reinit_completion(&v->fail_done);
+	smp_store_release(&v->fail_syndrome, syndrome);
 	vhca_firmware_wake(v);
+	wait_for_completion(&v->fail_done);
+	err = v->fail_error;
+	mutex_unlock(&v->fail_lock);
 	return err;
+}
+
+static void vhca_health_answer(struct vhca *v)
+{
+	u8 syndrome = smp_load_acquire(&v->fail_syndrome);
+
+	if (!syndrome)
+		return;
+	v->fail_error = v->condition == VHCA_HEALTHY ? 0 : -EBUSY;
+	if (!v->fail_error)
+		vhca_health_fail_now(v, syndrome);
+	WRITE_ONCE(v->fail_syndrome, 0);
+	complete(&v->fail_done);
 }
 
 static void vhca_health_reset(struct vhca *v, const char *why)
@@ -115,6 +137,7 @@ static void vhca_health_reset(struct vhca *v, const char *why)
  */
 bool vhca_health_poll(struct vhca *v)
 {
+	vhca_health_answer(v);
 	switch (vhca_cmdq_request(v)) {
 	case VHCA_REQUEST_RESET:
 		if (v->condition != VHCA_RESET)

@@ -8,14 +8,17 @@
  * follows work queues; readers in debugfs hold it while they copy.  No memory
  * is allocated with it held except by the firmware thread, which never waits
  * for reclaim (see firmware.c).  The thread takes no lock of the PCI core or of
- * a driver, and nobody may wait for a command with vhca.lock held.  Config
- * space accessors run under a raw spinlock of the PCI core and touch only
- * @config and @bus_master.
+ * a driver, and nobody may wait for a command with vhca.lock held.  Only the
+ * firmware thread adds or removes objects, as it may drop the lock within a
+ * command; who wants them gone asks the thread, one at a time under
+ * @fail_lock.  Config space accessors run under a raw spinlock of the PCI core
+ * and touch only @config and @bus_master.
  */
 #ifndef VHCA_H
 #define VHCA_H
 
 #include <linux/bitmap.h>
+#include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/irq_work.h>
@@ -146,6 +149,12 @@ struct vhca_stats {
 /* Doorbells that the timer looks at; beyond that it would take too long. */
 #define VHCA_MAX_WATCHED	256
 
+/*
+ * How often it does.  The first command after idleness waits for this long at
+ * most, and then for the thread to run.
+ */
+#define VHCA_WATCH_PERIOD	(2 * NSEC_PER_MSEC)
+
 /**
  * struct vhca_watch - the doorbells that a timer watches, see watch.c
  * @timer: the timer
@@ -227,6 +236,10 @@ enum vhca_gap {
  * @condition: healthy, failed, or reset after that
  * @failures: how often it has failed
  * @failed_at: when it did so last, in jiffies
+ * @fail_lock: one request to fail at a time
+ * @fail_syndrome: the request, with this syndrome, or 0
+ * @fail_error: its result
+ * @fail_done: it was answered
  * @faults: rules for commands that fail or take their time
  * @cmdq_dma: address of the command queue, 0 while there is none
  * @cmdq_hidden: entries that are owned but were not rung
@@ -278,6 +291,10 @@ struct vhca {
 	enum vhca_condition	condition;
 	u64			failures;
 	unsigned long		failed_at;
+	struct mutex		fail_lock;	/* a request to fail */
+	u8			fail_syndrome;
+	int			fail_error;
+	struct completion	fail_done;
 	struct vhca_faults	faults;
 
 	u64			cmdq_dma;

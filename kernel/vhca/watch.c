@@ -21,11 +21,6 @@
 
 #include "vhca.h"
 
-/*
- * The first command after idleness waits for this long at most, and then for
- * the thread to run.
- */
-#define VHCA_WATCH_PERIOD	(2 * NSEC_PER_MSEC)
 
 static bool vhca_watch_rung(struct vhca *v)
 {
