@@ -649,7 +649,7 @@ TEST_F(data_path, two_devices)
  */
 #define CROWD		64
 #define CROWD_BYTES	65536
-#define CROWD_DEPTH	2
+#define CROWD_DEPTH	15
 #define CROWD_ROUNDS	16
 /* If one has not come so far when all together could have so often, it starves. */
 #define CROWD_PATIENCE	20
