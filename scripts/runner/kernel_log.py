@@ -33,7 +33,8 @@ REPORTS = [re.compile(p) for p in (
 )]
 
 # The drivers under test say these when all is well, and nothing else.
-DRIVERS = re.compile(r"\b(mlx5_core|mlx5_ib|mlx5_vhca|infiniband|ib_uverbs|ib_core)\b")
+DRIVERS = re.compile(
+    r"\b(mlx5_core|mlx5_ib|mlx5_vhca|dmabuf_importer|infiniband|ib_uverbs|ib_core)\b")
 EXPECTED = [re.compile(p) for p in (
     r"mlx5_core \S+: enabling device",
     r"mlx5_core \S+: firmware version: ",
