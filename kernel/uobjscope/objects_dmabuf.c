@@ -17,6 +17,7 @@
 #include "mlx5_ib.h"
 #include "uverbs.h"
 
+#include "../importer/attachment.h"
 #include "hold.h"
 #include "patience.h"
 #include "registry.h"
@@ -61,6 +62,8 @@ static void name_importer(struct scope_importer *importer)
 	}
 	importer->umem = (strstarts(symbol, "ib_umem_dmabuf_attach_") && strstr(end, " [ib_")) ||
 			 (strstarts(symbol, "mlx5_ib_dmabuf_attach_") && strstr(end, " [mlx5_ib]"));
+	importer->ours = strstarts(symbol, DMABUF_IMPORTER_OPS_PREFIX) &&
+			 strstr(end, " [dmabuf_importer]");
 	*end = 0;
 	strscpy(importer->symbol, symbol);
 }
@@ -106,6 +109,16 @@ static void read_mr(struct scope_walk *walk, struct scope_attach_record *r,
 	r->lkey = mr->ibmr.lkey;
 }
 
+/* No symbol of that module is needed; another build of it has another number. */
+static void read_ours(struct scope_attach_record *r, const struct dmabuf_importer_priv *priv)
+{
+	if (!priv || priv->magic != DMABUF_IMPORTER_PRIV_MAGIC)
+		return;
+	r->ours = true;
+	r->mapped = priv->mapped;
+	r->pinned = priv->pinned;
+}
+
 static void read_attachment(struct scope_walk *walk, struct scope_attach_record *r,
 			    const struct dma_buf_attachment *attachment)
 {
@@ -119,6 +132,8 @@ static void read_attachment(struct scope_walk *walk, struct scope_attach_record 
 	r->invalidate = attachment->importer_ops->invalidate_mappings;
 	importer = importer_of(walk, attachment->importer_ops);
 	strscpy(r->importer, importer->symbol);
+	if (importer->ours)
+		read_ours(r, attachment->importer_priv);
 	umem = attachment->importer_priv;
 	if (!importer->umem || !umem)
 		return;

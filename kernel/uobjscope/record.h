@@ -341,10 +341,11 @@ struct scope_vma_record {
  * @importer: symbol of the importer's operations, empty for none
  * @peer2peer: the importer can do peer to peer
  * @invalidate: the importer has an invalidate operation
+ * @ours: the importer is dmabuf_importer.ko, @mapped and @pinned are known
  * @umem: the importer is an ib_umem_dmabuf, all below is known
  * @ibdev: importing ib_device
  * @mapped: there is a scatterlist
- * @pinned: ib_umem_dmabuf.pinned
+ * @pinned: ib_umem_dmabuf.pinned, or dmabuf_importer_priv.pinned
  * @revoked: ib_umem_dmabuf.revoked
  * @offset: into the dma-buf
  * @length: bytes
@@ -361,6 +362,7 @@ struct scope_attach_record {
 	char		importer[SCOPE_SYMBOL];
 	bool		peer2peer;
 	bool		invalidate;
+	bool		ours;
 	bool		umem;
 	char		ibdev[SCOPE_NAME];
 	bool		mapped;

@@ -290,8 +290,12 @@ void scope_report_attach(struct scope_line *line, const struct scope_attach_reco
 	if (r->umem) {
 		scope_line_number(line, "umem", 1);
 		scope_line_text(line, "ibdev", r->ibdev);
+	}
+	if (r->umem || r->ours) {
 		scope_line_number(line, "mapped", r->mapped);
 		scope_line_number(line, "pinned", r->pinned);
+	}
+	if (r->umem) {
 		scope_line_number(line, "revoked", r->revoked);
 		scope_line_hex(line, "offset", r->offset);
 		scope_line_number(line, "length", r->length);

@@ -45,11 +45,13 @@ struct rdma_user_mmap_entry;
  * @ops: their address
  * @symbol: their name
  * @umem: their private pointer is an ib_umem_dmabuf
+ * @ours: it is a dmabuf_importer_priv
  */
 struct scope_importer {
 	const struct dma_buf_attach_ops	*ops;
 	char				symbol[SCOPE_SYMBOL];
 	bool				umem;
+	bool				ours;
 };
 
 /**
