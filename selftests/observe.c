@@ -96,19 +96,6 @@ do { \
 #define ASSERT_HELD_BY(count, how, object) \
 	ASSERT_EQ(count, scope_held_by(&self->scope, object, UOBJSCOPE_HOLDER_##how))
 
-/* Where the device's BAR begins, as PCI shows it; 0 if it does not. */
-static uint64_t bar_start(const struct device *dev)
-{
-	uint64_t start;
-	char path[96], *text;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", dev->pci);
-	text = text_read(path);
-	start = text ? strtoull(text, NULL, 0) : 0;
-	free(text);
-	return start;
-}
-
 /*
  * The pgoff of the entry that the driver gives an offset for: its command and its
  * index stand in other places there (mlx5_entry_to_mmap_offset()).
@@ -147,7 +134,7 @@ FIXTURE_SETUP(observe)
 		     "not enough MEMIC: load mlx5_vhca with a larger memic_size");
 	}
 	self->page_size = sysconf(_SC_PAGESIZE);
-	self->bar = bar_start(&self->bed.dev);
+	self->bar = device_bar(&self->bed.dev);
 	ASSERT_NE(0UL, self->bar);
 	self->seq = vhca_seq(&self->bed.dev);
 	ASSERT_LE(0, self->seq);

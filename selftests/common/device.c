@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "text.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
 
@@ -119,6 +120,18 @@ struct ibv_context *device_open(const struct device *dev)
 
 	errno = device_lookup(dev->name, NULL, 0, &ctx);
 	return ctx;
+}
+
+uint64_t device_bar(const struct device *dev)
+{
+	uint64_t start;
+	char path[96], *text;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", dev->pci);
+	text = text_read(path);
+	start = text ? strtoull(text, NULL, 0) : 0;
+	free(text);
+	return start;
 }
 
 /* A memory region on ordinary memory and one on a dma-buf, made and unmade. */

@@ -65,6 +65,14 @@ bool device_find_other(const struct device *dev, struct device *other);
 struct ibv_context *device_open(const struct device *dev);
 
 /**
+ * device_bar() - where the device's BAR0 begins
+ * @dev: the device
+ *
+ * Return: its physical address, as PCI shows it, or 0 if it does not.
+ */
+uint64_t device_bar(const struct device *dev);
+
+/**
  * device_warm_up() - let the driver make what it makes once and then keeps
  * @dev: the device
  *
