@@ -18,6 +18,7 @@
 #include "common/bed.h"
 #include "common/dm_ops.h"
 #include "common/known.h"
+#include "common/marker.h"
 #include "common/scope.h"
 #include "common/uverbs_ioctl.h"
 
@@ -269,8 +270,8 @@ TEST_F(known, l24_op_optional)
 	if (!known_look_up(_metadata, &self->issue, "L24"))
 		return;
 	if (self->issue.state == KNOWN_LIVE) {
-		reproduce_expect("violation: memic_operation_double_alloc");
-		reproduce_expect("command opcode\\(0x207\\) op_mod\\(0x0\\) failed");
+		marker_expect("violation: memic_operation_double_alloc");
+		marker_expect("command opcode\\(0x207\\) op_mod\\(0x0\\) failed");
 	}
 	if (!known_reproduce(_metadata, "l24_op_optional", self->bed.dev.name, &reproduced))
 		return;

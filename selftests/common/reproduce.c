@@ -60,17 +60,3 @@ int reproduce(const char *program, const char *device)
 	diag("%s ended with wait status %#x", program, status);
 	return -1;
 }
-
-void reproduce_expect(const char *expression)
-{
-	char line[512];
-	int fd, len;
-
-	fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	len = snprintf(line, sizeof(line), "uobjscope: expect %s\n", expression);
-	if (write(fd, line, len) < 0)
-		errno = 0;
-	close(fd);
-}

@@ -20,12 +20,4 @@
  */
 int reproduce(const char *program, const char *device);
 
-/**
- * reproduce_expect() - tell readers of the kernel log what the running test provokes
- * @expression: regular expression of such a line
- *
- * It holds until the test ends.
- */
-void reproduce_expect(const char *expression);
-
 #endif /* _SELFTESTS_REPRODUCE_H */
