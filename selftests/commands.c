@@ -82,7 +82,7 @@ static int region(unsigned long ms)
 		mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
 		took = now() - began;
 		if (!mr || ibv_dereg_mr(mr))
-			return failed("memory region");
+			return failed("ibv_reg_mr");
 	}
 	if (ibv_dealloc_pd(pd))
 		return failed("ibv_dealloc_pd");
@@ -191,12 +191,14 @@ static int uars(unsigned long value)
 	return 0;
 }
 
+#define MODES	5
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(unsigned long number);
-	} modes[] = {
+	} modes[MODES] = {
 		{ "first", first }, { "region", region }, { "rate", rate }, { "queues", queues },
 		{ "uars", uars },
 	};
@@ -204,7 +206,7 @@ int main(int argc, char **argv)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	size_t i;
 
-	for (i = 0; argc == 3 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+	for (i = 0; argc == 3 && i < MODES; i++) {
 		if (strcmp(argv[1], modes[i].name))
 			continue;
 		context = list && list[0] ? mlx5dv_open_device(list[0], &attr) : NULL;

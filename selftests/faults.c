@@ -26,8 +26,7 @@ FIXTURE(faults)
 #define WRITE(text) \
 	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", text))
 #define WRITE_ERR(err, text) \
-	ASSERT_EQ(err, vhca_write(&self->bed.dev, "faults", text)) \
-		TH_LOG("written: %s", text)
+	ASSERT_EQ(err, vhca_write(&self->bed.dev, "faults", text))
 
 FIXTURE_SETUP(faults)
 {
@@ -148,7 +147,8 @@ TEST_F(faults, unusable_lines_are_refused)
 	marker_expect("mlx5_vhca: .*: faults: got ");
 	WRITE("opcode=ALLOC_PD nth=9 status=0x5\n");
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		WRITE_ERR(EINVAL, bad[i]);
+		EXPECT_EQ(EINVAL, vhca_write(&self->bed.dev, "faults", bad[i]))
+			TH_LOG("written: %s", bad[i]);
 		ASSERT_RULES(kept);
 		/* Not even what is right before and after it, nor a clearing. */
 		snprintf(text, sizeof(text), "clear\nopcode=ALLOC_PD status=1\n%s\n"
@@ -169,7 +169,7 @@ TEST_F(faults, nth)
 {
 	struct ibv_dm *dm[2];
 
-	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*: ALLOC_MEMIC.* failed, status limits exceeded");
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*ALLOC_MEMIC.* status limits exceeded");
 	WRITE("opcode=ALLOC_MEMIC nth=2 status=0x8\n");
 	dm_alloc(self->ctx, DM_SIZE, &dm[0]);
 	dm_alloc_err(ENOMEM, self->ctx, DM_SIZE);
@@ -271,7 +271,7 @@ TEST_F(faults, dm_13_no_room_here)
 	struct vhca_object object;
 	struct ibv_dm *dm;
 
-	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*: ALLOC_MEMIC.* failed, status no resources");
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*ALLOC_MEMIC.* status no resources");
 	WRITE("opcode=ALLOC_MEMIC count=3 status=no_resources\n");
 	dm_alloc(self->ctx, DM_SIZE, &dm);
 	ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "memic", self->seq, &object));
@@ -294,7 +294,7 @@ TEST_F(faults, dm_07_operation_refused)
 	if (!(self->bed.dev.info.memic_operations & 1))
 		SKIP(return, "the device has no MEMIC operation 0");
 	/* The driver has no name for this command. */
-	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*\\(0x207\\).* failed, status bad resource state");
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*\\(0x207\\).* status bad resource state");
 	dm_alloc(self->ctx, DM_SIZE, &dm);
 	WRITE("opcode=MODIFY_MEMIC status=bad_resource_state\n");
 	dm_map_op_err(EINVAL, dm, 0);
@@ -402,8 +402,8 @@ TEST_F(faults, concurrent_writers)
 			char text[128];
 			int bad = 0;
 
-			snprintf(text, sizeof(text), "%sopcode=0xff%d status=0x%d\n",
-				 i == 3 ? "clear\n" : "", i, i + 1);
+			snprintf(text, sizeof(text), "%sopcode=%d status=%d\n",
+				 i == 3 ? "clear\n" : "", 60000 + i, i + 1);
 			for (round = 0; round < 200; round++) {
 				int err = vhca_write(&self->bed.dev, "faults", text);
 

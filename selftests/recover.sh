@@ -48,7 +48,10 @@ recovered()
 	for _ in 1 2 3 4 5 6; do
 		wait_for "recovery" eval 'condition_is healthy && ibdev_there' > /dev/null && break
 	done
-	condition_is healthy && ibdev_there || { echo "not recovered: $(cat "$VHCA_DEBUGFS/$pci/health")"; return 1; }
+	if ! condition_is healthy || ! ibdev_there; then
+		echo "not recovered: $(cat "$VHCA_DEBUGFS/$pci/health")"
+		return 1
+	fi
 	"$DIR/commands" rate 10 && no_violation
 }
 

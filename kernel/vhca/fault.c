@@ -106,10 +106,12 @@ static const struct vhca_fault_key vhca_fault_keys[] = {
 	  vhca_parse_opcode },
 	{ "nth", "a number from 1", vhca_parse_nth },
 	{ "count", "a number from 1, or all", vhca_parse_count },
-	{ "status", "a status as mlx5_core prints it, with _ for each blank, or a number from 1 to 255",
+	{ "status",
+	  "a status as mlx5_core prints it, _ for each blank, or a number from 1 to 255",
 	  vhca_parse_status },
 	{ "delay_ms", "a number from 1 to 600000", vhca_parse_delay },
 };
+
 static_assert(VHCA_FAULT_MAX_DELAY == 600000);
 
 static int vhca_fault_parse_word(struct vhca *v, struct vhca_fault *fault,

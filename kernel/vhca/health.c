@@ -96,6 +96,7 @@ int vhca_health_fail(struct vhca *v, u8 syndrome)
 
 	mutex_lock(&v->fail_lock);
 	reinit_completion(&v->fail_done);
+	/* Pairs with vhca_health_answer(): a fresh fail_done goes with it. */
 	smp_store_release(&v->fail_syndrome, syndrome);
 	vhca_firmware_wake(v);
 	wait_for_completion(&v->fail_done);
@@ -106,6 +107,7 @@ int vhca_health_fail(struct vhca *v, u8 syndrome)
 
 static void vhca_health_answer(struct vhca *v)
 {
+	/* Pairs with vhca_health_fail(). */
 	u8 syndrome = smp_load_acquire(&v->fail_syndrome);
 
 	if (!syndrome)

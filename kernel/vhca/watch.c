@@ -21,7 +21,6 @@
 
 #include "vhca.h"
 
-
 static bool vhca_watch_rung(struct vhca *v)
 {
 	struct vhca_watch *w = &v->watch;
