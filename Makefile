@@ -34,8 +34,8 @@ ifdef STRESS
 export STRESS
 endif
 
-.PHONY: help run shell test bench drgn lint test-host test-runner lab modules modules_install \
-	selftests clean distclean
+.PHONY: help run shell test bench drgn lint test-host test-runner test-machines lab modules \
+	modules_install selftests clean distclean
 
 help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
@@ -47,6 +47,7 @@ help:
 	@echo '  make lint             static checks only'
 	@echo '  make test-host        tests of the scripts, without a guest'
 	@echo '  make test-runner      tests of the runner, in guests that fail, hang and panic'
+	@echo '  make test-machines    the virtual HCA in guests of other shapes: IOMMUs, 1 CPU, ...'
 	@echo '  make lab              make the caches, build nothing'
 	@echo 'Outside the lab:'
 	@echo '  make modules          kernel modules for KDIR (default: the running kernel)'
@@ -101,6 +102,10 @@ test-host:
 test-runner:
 	@scripts/lab/host-packages.sh
 	@scripts/runner/tests/run.sh
+
+test-machines:
+	@scripts/lab/host-packages.sh
+	@scripts/runner/tests/machines.sh
 
 lab:
 	@scripts/lab/host-packages.sh

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # All that continuous integration runs: static checks, tests of the scripts, tests
-# of the runner, then the suite on one lane after the other.  Ends with one summary
-# over all of them; a part that cannot be run is named there with the reason.
+# of the runner, guests of other shapes, then the suite on one lane after the other.
+# Ends with one summary over all of them; a part that cannot be run is named there with
+# the reason.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lab/lib.sh"
@@ -68,6 +69,7 @@ lane()
 part lint scripts/lint.sh
 part host scripts/test-host.sh
 part runner scripts/runner/tests/run.sh
+part machines scripts/runner/tests/machines.sh
 lane 7.2
 lane slab
 notes+=("lane debug: not run, this tree has no debug kernel yet")

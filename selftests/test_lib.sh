@@ -35,8 +35,7 @@ fi
 plan()		# NUMBER of tests, if all are run
 {
 	[ -z "$listing" ] || return 0
-	# shellcheck disable=SC2086 # Words are meant.
-	[ -z "$only" ] || set -- $(echo $only | wc -w)
+	[ -z "$only" ] || set -- "$(echo "$only" | wc -w)"
 	ktap_set_plan "$1"
 }
 

@@ -85,22 +85,17 @@ static struct vhca_root *vhca_roots[VHCA_MAX_HCAS];
 static unsigned int vhca_nr_roots;
 
 /**
- * vhca_for_each_other - visit the other devices
- * @v: the device that is left out
- * @visit: called for each
- * @data: handed on to @visit
+ * vhca_next - go through all devices
+ * @v: a device, or NULL to begin
  *
- * Context: firmware thread, no vhca.lock held if @visit takes it
+ * Context: firmware thread in a command: there is a function then
+ * Return: the device after it, or NULL
  */
-void vhca_for_each_other(struct vhca *v,
-			 void (*visit)(struct vhca *other, void *data),
-			 void *data)
+struct vhca *vhca_next(struct vhca *v)
 {
-	struct vhca *other;
+	struct list_head *node = v ? v->node.next : vhca_devices.next;
 
-	list_for_each_entry(other, &vhca_devices, node)
-		if (other != v)
-			visit(other, data);
+	return node == &vhca_devices ? NULL : list_entry(node, struct vhca, node);
 }
 
 static bool vhca_in_range(const char *name, unsigned int value,
@@ -194,9 +189,10 @@ static int vhca_read_params(struct vhca_setup *setup)
  * Not inlined into init code, here and below: that is gone afterwards, and who
  * looks for a leak would see another's name as the caller.
  */
-static noinline struct vhca *vhca_create(struct vhca_root *root, unsigned int function,
-				unsigned int index,
-				const struct vhca_config *config)
+static noinline struct vhca *vhca_create(struct vhca_root *root,
+					 unsigned int function,
+					 unsigned int index,
+					 const struct vhca_config *config)
 {
 	struct vhca *v;
 	int err;

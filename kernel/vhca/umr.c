@@ -320,13 +320,6 @@ static void vhca_mkey_check_freed(struct vhca *v, const struct vhca_freed *m)
 	}
 }
 
-static void vhca_mkey_check_other(struct vhca *other, void *data)
-{
-	mutex_lock(&other->lock);
-	vhca_mkey_check_freed(other, data);
-	mutex_unlock(&other->lock);
-}
-
 /**
  * vhca_mkey_check_memic - no key that is not free, of this device or another,
  *	may reach device memory that is being freed
@@ -345,9 +338,16 @@ static void vhca_mkey_check_other(struct vhca *other, void *data)
 void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len)
 {
 	struct vhca_freed freed = { .owner = v, .start = start, .len = len };
+	struct vhca *other = NULL;
 
 	vhca_mkey_check_freed(v, &freed);
 	mutex_unlock(&v->lock);
-	vhca_for_each_other(v, vhca_mkey_check_other, &freed);
+	while ((other = vhca_next(other))) {
+		if (other == v)
+			continue;
+		mutex_lock(&other->lock);
+		vhca_mkey_check_freed(other, &freed);
+		mutex_unlock(&other->lock);
+	}
 	mutex_lock(&v->lock);
 }

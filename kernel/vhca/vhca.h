@@ -398,9 +398,7 @@ static inline unsigned int vhca_memic_pages(const struct vhca *v)
 }
 
 /* main.c */
-void vhca_for_each_other(struct vhca *v,
-			 void (*visit)(struct vhca *other, void *data),
-			 void *data);
+struct vhca *vhca_next(struct vhca *v);
 
 /* msi.c */
 void vhca_msi_init_vectors(struct vhca *v);
