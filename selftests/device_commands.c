@@ -21,6 +21,12 @@
 /* What is in front of the part of an output whose length the caller chooses. */
 #define HEADER	DEVX_ST_SZ_BYTES(alloc_pd_out)
 
+#define PAGE	4096u
+
+/* Where the device says that its SW ICM for steering is, and how much. */
+#define SW_ICM_STEERING		0x100000000ULL
+#define SW_ICM_STEERING_SIZE	0x100000ULL
+
 /**
  * struct command - a command that the device should know
  * @name: its name
@@ -456,6 +462,65 @@ TEST_F(device_commands, general_object)
 			 "general_object");
 }
 
+static int create_sw_icm(struct raw *raw, uint64_t start, uint8_t log_size, uint32_t *id)
+{
+	uint32_t in[DEVX_ST_SZ_DW(create_sw_icm_in)] = {};
+	uint32_t out[DEVX_ST_SZ_DW(general_obj_out_cmd_hdr)];
+	int status;
+
+	DEVX_SET(create_sw_icm_in, in, hdr.opcode, MLX5_CMD_OP_CREATE_GENERAL_OBJECT);
+	DEVX_SET(create_sw_icm_in, in, hdr.obj_type, MLX5_OBJ_TYPE_SW_ICM);
+	DEVX_SET64(create_sw_icm_in, in, sw_icm.sw_icm_start_addr, start);
+	DEVX_SET(create_sw_icm_in, in, sw_icm.log_sw_icm_size, log_size);
+	status = raw_command(raw, in, out);
+	*id = DEVX_GET(general_obj_out_cmd_hdr, out, obj_id);
+	return status;
+}
+
+/* A place has one owner, which goes after the keys that lead to it. */
+TEST_F(device_commands, sw_icm)
+{
+	const uint64_t start = SW_ICM_STEERING, end = start + SW_ICM_STEERING_SIZE;
+	uint32_t in[DEVX_ST_SZ_DW(create_mkey_in)] = {};
+	uint32_t out[DEVX_ST_SZ_DW(create_mkey_out)];
+	void *mkc = DEVX_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	uint32_t id, other, key;
+
+	marker_expect("mlx5_vhca: .* violation: sw_icm_(busy|freed_under_mkey) ");
+	ASSERT_STATUS(IFC_BAD_PARAM, create_sw_icm(&self->raw, start - PAGE, 12, &id));
+	ASSERT_STATUS(IFC_BAD_PARAM, create_sw_icm(&self->raw, start + 64, 12, &id));
+	ASSERT_STATUS(IFC_BAD_PARAM, create_sw_icm(&self->raw, start, 11, &id));
+	ASSERT_STATUS(IFC_BAD_PARAM, create_sw_icm(&self->raw, start, 255, &id));
+	ASSERT_STATUS(IFC_BAD_PARAM, create_sw_icm(&self->raw, end - PAGE, 13, &id));
+	ASSERT_NO_VIOLATION();
+	ASSERT_STATUS(IFC_OK, create_sw_icm(&self->raw, start + PAGE, 13, &id));
+	ASSERT_STATUS(IFC_BAD_RES, create_sw_icm(&self->raw, start + 2 * PAGE, 12, &other));
+	ASSERT_VIOLATION("sw_icm_busy", start + 2 * PAGE, start + PAGE, "");
+	ASSERT_STATUS(IFC_BAD_RES, create_sw_icm(&self->raw, start, 14, &other));
+	ASSERT_VIOLATION("sw_icm_busy", start, start + PAGE, "");
+	ASSERT_LEDGER(1, "general_object");
+	/* On both sides there is room. */
+	ASSERT_STATUS(IFC_OK, create_sw_icm(&self->raw, start, 12, &other));
+	ASSERT_STATUS(IFC_OK, destroy_general(&self->raw, MLX5_OBJ_TYPE_SW_ICM, other));
+	ASSERT_STATUS(IFC_OK, create_sw_icm(&self->raw, start + 3 * PAGE, 12, &other));
+
+	DEVX_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	DEVX_SET(mkc, mkc, access_mode_4_2, MLX5_MKC_ACCESS_MODE_SW_ICM >> 2);
+	DEVX_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_SW_ICM & 3);
+	DEVX_SET(mkc, mkc, qpn, 0xffffff);
+	/* The last byte of the first. */
+	DEVX_SET64(mkc, mkc, start_addr, start + 3 * PAGE - 1);
+	DEVX_SET64(mkc, mkc, len, 1);
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, in, out));
+	key = DEVX_GET(create_mkey_out, out, mkey_index);
+	ASSERT_STATUS(IFC_OK, destroy_general(&self->raw, MLX5_OBJ_TYPE_SW_ICM, other));
+	ASSERT_NO_VIOLATION();
+	ASSERT_STATUS(IFC_OK, destroy_general(&self->raw, MLX5_OBJ_TYPE_SW_ICM, id));
+	ASSERT_VIOLATION("sw_icm_freed_under_mkey", start + PAGE, key, "");
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DESTROY_MKEY, 0, key));
+	ASSERT_LEDGER(0, "general_object");
+}
+
 static int query_cap(struct raw *raw, uint16_t op_mod, uint8_t *page)
 {
 	uint32_t in[DEVX_ST_SZ_DW(query_hca_cap_in)] = {};
@@ -574,8 +639,6 @@ static int modify_memic(struct raw *raw, uint16_t op_mod, uint64_t memic, uint8_
 		*address = DEVX_GET64(modify_memic_out, out, memic_operation_addr);
 	return status;
 }
-
-#define PAGE	4096u
 
 /* Ranges that begin, end or wrap outside the memory are refused. */
 TEST_F(device_commands, memic_out_of_range)
