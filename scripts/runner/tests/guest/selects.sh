@@ -12,7 +12,7 @@ environment() { echo "SEED=$SEED STRESS=$STRESS"; [ "$SEED" = 7 ] && [ "$STRESS"
 
 tests="first_good second_bad environment"
 ktap_print_header
-ktap_set_plan "$(echo "$tests" | wc -w)"
+plan "$(echo "$tests" | wc -w)"
 for t in $tests; do
 	run "$t"
 done
