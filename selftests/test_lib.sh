@@ -188,8 +188,15 @@ vhca_insert()	# PARAMETER=VALUE...: with what it had, and these
 	insmod "$VHCA_MODULE" $had "$@"
 }
 
-# Of the module in the kernel log, not of its loader.
-vhca_lines() { dmesg | grep 'mlx5_vhca: ' | grep -v 'taint'; }
+# The log is a ring, so old lines cannot be counted: a line of our own says where to begin.
+log_begin()
+{
+	log_begins="uobjscope: log from $(cut -d ' ' -f 1 /proc/uptime)"
+	echo "$log_begins" > /dev/kmsg
+}
+
+# What the module has said since then, and not its loader.
+vhca_lines() { dmesg | sed "1,/$log_begins\$/d" | grep 'mlx5_vhca: ' | grep -v 'taint'; }
 
 # vhca_refuses REGULAR-EXPRESSION PARAMETER=VALUE...: it is not loaded with these, and
 # says why in one line of the kernel log that has the expression.
@@ -197,13 +204,13 @@ vhca_refuses()
 {
 	r_text=$1
 	shift
-	r_before=$(vhca_lines | wc -l)
+	log_begin
 	if vhca_insert "$@" 2> /dev/null; then
 		echo "loaded with $*"
 		rmmod mlx5_vhca
 		return 1
 	fi
-	r_said=$(vhca_lines | tail -n +$((r_before + 1)))
+	r_said=$(vhca_lines)
 	if [ "$(echo "$r_said" | wc -l)" != 1 ] || ! echo "$r_said" | grep -qE "$r_text"; then
 		echo "$*: expected one line that has '$r_text', seen: $r_said"
 		return 1
