@@ -35,7 +35,8 @@ TUNING = ("rcupdate.rcu_cpu_stall_timeout=300 rcutree.rcu_exp_stall_timeout=3000
           "watchdog_thresh=60 clocksource.verify_n_cpus=0 tsc=nowatchdog "
           "sysrq_always_enabled mitigations=off no_timer_check")
 # Lanes beside the plain kernel of a series: the series they boot, and with what.
-LANES = {"slab": ("7.2", "slab_debug=FZPU")}
+# With slab_debug cycles.sh takes three times as long for a round, and sees more in it.
+LANES = {"slab": ("7.2", "slab_debug=FZPU ROUNDS=8")}
 
 TAINTS = {5: "bad page", 7: "died", 9: "warned", 14: "soft lockup"}
 
