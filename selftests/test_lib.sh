@@ -195,8 +195,10 @@ log_begin()
 	echo "$log_begins" > /dev/kmsg
 }
 
+log_since() { dmesg | sed "1,/$log_begins\$/d"; }
+
 # What the module has said since then, and not its loader.
-vhca_lines() { dmesg | sed "1,/$log_begins\$/d" | grep 'mlx5_vhca: ' | grep -v 'taint'; }
+vhca_lines() { log_since | grep 'mlx5_vhca: ' | grep -v 'taint'; }
 
 # vhca_refuses REGULAR-EXPRESSION PARAMETER=VALUE...: it is not loaded with these, and
 # says why in one line of the kernel log that has the expression.
