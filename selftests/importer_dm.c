@@ -17,8 +17,8 @@
 #include "common/caller.h"
 #include "common/dm_ops.h"
 #include "common/importer.h"
+#include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
-#include "common/scope.h"
 
 #define DM_SIZE	8192
 
@@ -29,8 +29,7 @@ FIXTURE(importer_dm)
 {
 	struct bed bed;
 	struct ibv_context *ctx;
-	struct scope scope;
-	uint64_t ufile;
+	struct kernel_counts counts;
 	uint64_t bar;
 	int64_t seq;
 	struct ibv_dm *dm;
@@ -39,20 +38,6 @@ FIXTURE(importer_dm)
 	int fd;
 	int imp;
 };
-
-/* A snapshot, and what must be true of it. */
-#define LOOK() \
-	ASSERT_EQ(0, scope_take(&self->scope))
-#define ASSERT_ONE(type, where, is) \
-do { \
-	const int __wrong = scope_check(&self->scope, UOBJSCOPE_##type, where, is); \
-	ASSERT_EQ(0, __wrong) \
-		scope_print_differences(&self->scope); \
-} while (0)
-#define ASSERT_COUNT(count, type, where) \
-	ASSERT_EQ(count, scope_count(&self->scope, UOBJSCOPE_##type, where))
-#define OURS(fmt, ...) \
-	scope_kv("ufile=%lu " fmt, self->ufile, ##__VA_ARGS__)
 
 /* The dma-buf's uobject, by a new snapshot. */
 #define ASSERT_DMABUF(is) \
@@ -83,11 +68,10 @@ FIXTURE_SETUP(importer_dm)
 {
 	const char *missing;
 
-	if (!bed_make(_metadata, &self->bed, true))
+	if (!bed_make(_metadata, &self->bed, true) ||
+	    !counts_begin(_metadata, &self->bed, &self->counts))
 		return;
 	missing = importer_missing();
-	if (!missing)
-		missing = scope_missing();
 	if (missing || self->bed.dev.info.memic.size < DM_SIZE) {
 		bed_mark(_metadata, "end");
 		SKIP(return, "%s", missing ? missing :
@@ -99,9 +83,7 @@ FIXTURE_SETUP(importer_dm)
 	ASSERT_LE(0, self->seq);
 	self->ctx = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, self->ctx);
-	LOOK();
-	self->ufile = scope_ufile(&self->scope, getpid(), self->ctx->cmd_fd);
-	ASSERT_NE(0UL, self->ufile);
+	counts_of(_metadata, &self->counts, self->ctx->cmd_fd);
 	importer_open(&self->imp);
 	dm_alloc(self->ctx, DM_SIZE, &self->dm);
 	ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "memic", self->seq, &self->memic));
@@ -119,13 +101,13 @@ FIXTURE_TEARDOWN(importer_dm)
 	if (_metadata->exit_code == KSFT_PASS) {
 		EXPECT_EQ(1, vhca_count_since(&self->bed.dev, self->seq, VHCA_DEALLOC_MEMIC,
 					      self->memic.id));
-		EXPECT_EQ(0, scope_take(&self->scope));
-		EXPECT_EQ(0, scope_count(&self->scope, UOBJSCOPE_UOBJ, OURS("type=DMABUF")));
-		EXPECT_EQ(0, scope_count(&self->scope, UOBJSCOPE_ATTACH, OURS("")));
+		EXPECT_EQ(0, scope_take(&self->counts.scope));
+		EXPECT_EQ(0, scope_count(&self->counts.scope, UOBJSCOPE_UOBJ, OURS("type=DMABUF")));
+		EXPECT_EQ(0, scope_count(&self->counts.scope, UOBJSCOPE_ATTACH, OURS("")));
 	}
 	if (self->ctx)
 		EXPECT_EQ(0, ibv_close_device(self->ctx));
-	scope_drop(&self->scope);
+	counts_end(_metadata, &self->counts);
 	bed_unmake(_metadata, &self->bed);
 }
 

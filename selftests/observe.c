@@ -19,10 +19,10 @@
 
 #include "common/bed.h"
 #include "common/dm_ops.h"
+#include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
 #include "common/peer_msg.h"
 #include "common/rdma_show.h"
-#include "common/scope.h"
 #include "common/var_ops.h"
 
 #define DM_SIZE	8192
@@ -34,78 +34,11 @@ FIXTURE(observe)
 {
 	struct bed bed;
 	struct ibv_context *ctx;
-	struct scope scope;
-	uint64_t ufile;
-	int uobjects;
+	struct kernel_counts counts;
 	uint64_t bar;
 	int64_t seq;
 	size_t page_size;
 };
-
-/* A snapshot, and what must be true of it. */
-#define LOOK() \
-	ASSERT_EQ(0, scope_take(&self->scope))
-#define ASSERT_ONE(type, where, is) \
-do { \
-	const int __wrong = scope_check(&self->scope, UOBJSCOPE_##type, where, is); \
-	ASSERT_EQ(0, __wrong) \
-		scope_print_differences(&self->scope); \
-} while (0)
-#define ASSERT_COUNT(count, type, where) \
-do { \
-	const int __there = scope_count(&self->scope, UOBJSCOPE_##type, where); \
-	ASSERT_EQ(count, __there) \
-		TH_LOG("%s records with %s", #type, where); \
-} while (0)
-#define ASSERT_NONE(type, where) \
-	ASSERT_COUNT(0, type, where)
-
-/* Both records are there, and the second one's mmap entry is the first one. */
-#define ASSERT_ENTRY_OF(entry, type, where) \
-do { \
-	const struct uobjscope_record *__record = \
-		scope_find(&self->scope, UOBJSCOPE_##type, where); \
-	const struct uobjscope_record *__entry = \
-		scope_find(&self->scope, UOBJSCOPE_MMAP, entry); \
-	ASSERT_NE(NULL, __record); \
-	ASSERT_NE(NULL, __entry); \
-	ASSERT_EQ(__entry, uobjscope_entry_of(self->scope.now, __record)); \
-} while (0)
-
-/* Keys of a record of the fixture's own ufile. */
-#define OURS(fmt, ...) \
-	scope_kv("ufile=%lu " fmt, self->ufile, ##__VA_ARGS__)
-#define OUR_UFILE \
-	scope_kv("id=%lu", self->ufile)
-#define OUR_DEVICE \
-	scope_kv("name=%s", self->bed.dev.name)
-
-/* A count of the device is this much more than in the first snapshot. */
-#define ASSERT_DEVICE(delta, key) \
-do { \
-	int64_t __first = scope_value(self->scope.first, UOBJSCOPE_DEVICE, OUR_DEVICE, key); \
-	ASSERT_NE(SCOPE_NOTHING, __first); \
-	ASSERT_EQ(__first + (delta), \
-		  scope_value(self->scope.now, UOBJSCOPE_DEVICE, OUR_DEVICE, key)) \
-		scope_print_differences(&self->scope); \
-} while (0)
-
-/* References of an object that no record accounts for. */
-#define ASSERT_UNEXPLAINED(count, object) \
-	ASSERT_EQ(count, scope_unexplained(&self->scope, object))
-#define ASSERT_HELD_BY(count, how, object) \
-	ASSERT_EQ(count, scope_held_by(&self->scope, object, UOBJSCOPE_HOLDER_##how))
-
-/*
- * The pgoff of the entry that the driver gives an offset for: its command and its
- * index stand in other places there (mlx5_entry_to_mmap_offset()).
- */
-static uint64_t pgoff_of(uint64_t off)
-{
-	const uint64_t page = off / sysconf(_SC_PAGESIZE);
-
-	return (page >> 8 & 0xff) << 16 | (page >> 16) << 8 | (page & 0xff);
-}
 
 /* How many mappings of uverbs files a process has, by its own account. */
 static int mappings(pid_t pid)
@@ -123,40 +56,28 @@ static int mappings(pid_t pid)
 
 FIXTURE_SETUP(observe)
 {
-	const char *missing;
-
-	if (!bed_make(_metadata, &self->bed, true))
+	if (!bed_make(_metadata, &self->bed, true) ||
+	    !counts_begin(_metadata, &self->bed, &self->counts))
 		return;
-	missing = scope_missing();
-	if (missing || self->bed.dev.info.memic.size < DM_NEEDED) {
+	if (self->bed.dev.info.memic.size < DM_NEEDED) {
 		bed_mark(_metadata, "end");
-		SKIP(return, "%s", missing ? missing :
-		     "not enough MEMIC: load mlx5_vhca with a larger memic_size");
+		SKIP(return, "not enough MEMIC: load mlx5_vhca with a larger memic_size");
 	}
 	self->page_size = sysconf(_SC_PAGESIZE);
 	self->bar = device_bar(&self->bed.dev);
 	ASSERT_NE(0UL, self->bar);
 	self->seq = vhca_seq(&self->bed.dev);
 	ASSERT_LE(0, self->seq);
-	/* What is counted from. */
-	LOOK();
 	self->ctx = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, self->ctx);
-	LOOK();
-	self->ufile = scope_ufile(&self->scope, getpid(), self->ctx->cmd_fd);
-	ASSERT_NE(0UL, self->ufile);
-	self->uobjects = scope_count(&self->scope, UOBJSCOPE_UOBJ, OURS(""));
+	counts_of(_metadata, &self->counts, self->ctx->cmd_fd);
 }
 
 FIXTURE_TEARDOWN(observe)
 {
 	if (self->ctx)
 		EXPECT_EQ(0, ibv_close_device(self->ctx));
-	if (_metadata->exit_code == KSFT_PASS) {
-		EXPECT_EQ(0, scope_take(&self->scope));
-		EXPECT_EQ(0, scope_count(&self->scope, UOBJSCOPE_UFILE, OUR_UFILE));
-	}
-	scope_drop(&self->scope);
+	counts_end(_metadata, &self->counts);
 	bed_unmake(_metadata, &self->bed);
 }
 
@@ -173,20 +94,20 @@ TEST_F(observe, open_context)
 	ASSERT_DEVICE(1, "ufiles");
 	ASSERT_ONE(UFILE, OUR_UFILE,
 		   scope_kv("ref=2 state=live listed=1 file_open=1 uobjects=%d device=%s",
-			    self->uobjects, self->bed.dev.name));
+			    self->counts.uobjects, self->bed.dev.name));
 	ASSERT_ONE(UFILE, OUR_UFILE,
 		   scope_kv("pid=%d comm=%s", getpid(), program_invocation_short_name));
 	ASSERT_ONE(UOBJ, OURS("class=fd"),
 		   "type=ASYNC_EVENT ref=3 usecnt=0 state=live !handle");
 	/* What else there is are doorbells of the library. */
-	ASSERT_COUNT(self->uobjects - 1, UOBJ, OURS("type=MLX5_UAR class=idr ref=2 usecnt=0"));
+	ASSERT_COUNT(self->counts.uobjects - 1, UOBJ, OURS("type=MLX5_UAR class=idr ref=2 usecnt=0"));
 	ASSERT_NONE(MMAP, OURS("kind=VAR"));
 
 	/*
 	 * The library's own mappings of the device; each has the file as well.  That
 	 * of the page with the clock's parameters is no umap, so no record has it.
 	 */
-	vmas = scope_count(&self->scope, UOBJSCOPE_VMA, OURS("pid=%d", getpid()));
+	vmas = scope_count(&self->counts.scope, UOBJSCOPE_VMA, OURS("pid=%d", getpid()));
 	ASSERT_LT(0, vmas);
 	ASSERT_LE(vmas, maps);
 	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("umaps=%d", vmas));
@@ -194,12 +115,12 @@ TEST_F(observe, open_context)
 		   OURS("kind=uverbs file_ref=%d", 1 + maps));
 	ASSERT_ONE(FD, scope_kv("pid=%d fd=%d", getpid(), self->ctx->async_fd),
 		   OURS("kind=uobj type=ASYNC_EVENT file_ref=1 state=live"));
-	ASSERT_UNEXPLAINED(maps - vmas, scope_kv("ufile:%lu", self->ufile));
+	ASSERT_UNEXPLAINED(maps - vmas, scope_kv("ufile:%lu", self->counts.ufile));
 
 	/* Looking changes nothing, and finds the same again. */
 	LOOK();
-	ASSERT_EQ(0, scope_differences(&self->scope))
-		scope_print_differences(&self->scope);
+	ASSERT_EQ(0, scope_differences(&self->counts.scope))
+		scope_print_differences(&self->counts.scope);
 }
 
 /*
@@ -227,7 +148,7 @@ TEST_F(observe, var)
 			    self->bar + self->bed.dev.info.var.offset +
 			    (uint64_t)page_id * self->bed.dev.info.var.stride));
 	ASSERT_ENTRY_OF(OURS("pgoff=%lu", pgoff), UOBJ, OURS("type=MLX5_VAR"));
-	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("ref=2 uobjects=%d", self->uobjects + 1));
+	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("ref=2 uobjects=%d", self->counts.uobjects + 1));
 	ASSERT_DEVICE(1, "var_used");
 	ASSERT_DEVICE(0, "tlp_var_used");
 
@@ -253,8 +174,8 @@ TEST_F(observe, var)
 		   scope_kv("kind=VAR ref=1 driver_removed=1 vmas=1 page_id=%u var_bit=1",
 			    page_id));
 	ASSERT_DEVICE(1, "var_used");
-	ASSERT_HELD_BY(1, VMA, scope_kv("ufile:%lu/mmap:%lu", self->ufile, pgoff));
-	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu/mmap:%lu", self->ufile, pgoff));
+	ASSERT_HELD_BY(1, VMA, scope_kv("ufile:%lu/mmap:%lu", self->counts.ufile, pgoff));
+	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu/mmap:%lu", self->counts.ufile, pgoff));
 	ASSERT_EQ(0, var_page_is_free(self->ctx->cmd_fd, 0, page_id));
 
 	unmap(map, length);
@@ -364,8 +285,8 @@ TEST_F(observe, dm)
 	ASSERT_NE(NULL, pd);
 	LOOK();
 	ASSERT_ONE(UOBJ, OURS("type=PD handle=%u", pd->handle), "ref=2 usecnt=0 state=live");
-	users = scope_value(self->scope.now, UOBJSCOPE_UOBJ, OURS("type=PD"), "users");
-	pdn = scope_value(self->scope.now, UOBJSCOPE_UOBJ, OURS("type=PD"), "pdn");
+	users = scope_value(self->counts.scope.now, UOBJSCOPE_UOBJ, OURS("type=PD"), "users");
+	pdn = scope_value(self->counts.scope.now, UOBJSCOPE_UOBJ, OURS("type=PD"), "pdn");
 	ASSERT_NE(SCOPE_NOTHING, users);
 
 	dm_alloc(self->ctx, DM_SIZE, &dm);
@@ -381,7 +302,7 @@ TEST_F(observe, dm)
 		   scope_kv("ref=2 vmas=1 dmabufs=0 driver_removed=0 npages=%lu addr=%lu",
 			    DM_SIZE / self->page_size, self->bar + memic.id));
 	ASSERT_DEVICE(DM_SIZE / 4096, "memic_pages_used");
-	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("ref=2 uobjects=%d", self->uobjects + 2));
+	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("ref=2 uobjects=%d", self->counts.uobjects + 2));
 
 	mr_reg_dm(pd, dm, 0, DM_SIZE, &mr);
 	LOOK();
@@ -394,8 +315,8 @@ TEST_F(observe, dm)
 	/* A free that fails leaves all of it. */
 	dm_free_err(EBUSY, dm);
 	LOOK();
-	ASSERT_EQ(0, scope_differences(&self->scope))
-		scope_print_differences(&self->scope);
+	ASSERT_EQ(0, scope_differences(&self->counts.scope))
+		scope_print_differences(&self->counts.scope);
 
 	mr_dereg(mr);
 	LOOK();
@@ -438,9 +359,9 @@ TEST_F(observe, dm_operation)
 		   scope_kv("op=0 ref=2 vmas=1 driver_removed=0 dm_ref=2 ops=1 dev_addr=%lu",
 			    self->bar + memic.id));
 	ASSERT_EQ((int64_t)((self->bar + operation.id) & -self->page_size),
-		  scope_value(self->scope.now, UOBJSCOPE_MMAP, OURS("kind=MEMIC_OP"), "addr") &
+		  scope_value(self->counts.scope.now, UOBJSCOPE_MMAP, OURS("kind=MEMIC_OP"), "addr") &
 		  -(int64_t)self->page_size);
-	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu/DM", self->ufile));
+	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu/DM", self->counts.ufile));
 
 	dm_unmap_op(op, DM_SIZE);
 	LOOK();
@@ -493,7 +414,7 @@ TEST_F(observe, dmabuf)
 	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), scope_kv("ino=%lu size=%d", ino, DM_SIZE));
 	ASSERT_ONE(MMAP, OURS("kind=MEMIC"), "ref=3 vmas=1 dmabufs=1 driver_removed=0");
 	ASSERT_ENTRY_OF(OURS("kind=MEMIC"), UOBJ, OURS("type=DMABUF"));
-	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("ref=3 uobjects=%d", self->uobjects + 2));
+	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("ref=3 uobjects=%d", self->counts.uobjects + 2));
 	ASSERT_ONE(UOBJ, OURS("type=DM"), "ref=2 dm_ref=1 dm_users=0");
 	ASSERT_NONE(ATTACH, OURS(""));
 	ASSERT_ONE(FD, scope_kv("pid=%d fd=%d", getpid(), fd),
@@ -545,10 +466,10 @@ TEST_F(observe, dmabuf_region)
 	dmabuf_export(dm, &fd);
 	ino = dmabuf_inode(fd);
 	LOOK();
-	users = scope_value(self->scope.now, UOBJSCOPE_UOBJ, OURS("type=PD"), "users");
+	users = scope_value(self->counts.scope.now, UOBJSCOPE_UOBJ, OURS("type=PD"), "users");
 	mr_reg_dmabuf(pd, 4096, DM_SIZE - 4096, fd, &mr);
 	LOOK();
-	mrn = scope_value(self->scope.now, UOBJSCOPE_UOBJ, OURS("type=MR"), "mrn");
+	mrn = scope_value(self->counts.scope.now, UOBJSCOPE_UOBJ, OURS("type=MR"), "mrn");
 	ASSERT_NE(SCOPE_NOTHING, mrn);
 	ASSERT_ONE(UOBJ, OURS("type=MR handle=%u", mr->handle),
 		   scope_kv("ref=2 usecnt=0 lkey=%u dmabuf_ino=%lu", mr->lkey, ino));
@@ -558,9 +479,9 @@ TEST_F(observe, dmabuf_region)
 		   scope_kv("device=%s ibdev=%s offset=4096 length=%d mrn=%ld lkey=%u",
 			    self->bed.dev.pci, self->bed.dev.name, DM_SIZE - 4096, mrn,
 			    mr->lkey));
-	ASSERT_EQ(scope_find(&self->scope, UOBJSCOPE_UOBJ, OURS("type=MR")),
-		  uobjscope_mr_of(self->scope.now,
-				  scope_find(&self->scope, UOBJSCOPE_ATTACH, OURS(""))));
+	ASSERT_EQ(scope_find(&self->counts.scope, UOBJSCOPE_UOBJ, OURS("type=MR")),
+		  uobjscope_mr_of(self->counts.scope.now,
+				  scope_find(&self->counts.scope, UOBJSCOPE_ATTACH, OURS(""))));
 	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), "ref=2 usecnt=0 file_ref=2 kref=2 revoked=0");
 	ASSERT_ONE(MMAP, OURS("kind=MEMIC"), "ref=3 vmas=1 dmabufs=1");
 	ASSERT_ONE(UOBJ, OURS("type=PD"), scope_kv("users=%ld", users + 1));
@@ -625,8 +546,8 @@ TEST_F(observe, dmabuf_two_importers)
 	for (i = 0; i < 2; i++)
 		mr_reg_dmabuf(pd[i], 0, DM_SIZE, fd, &mr[i]);
 	LOOK();
-	ufile = scope_ufile(&self->scope, getpid(), other->cmd_fd);
-	ASSERT_NE(self->ufile, ufile);
+	ufile = scope_ufile(&self->counts.scope, getpid(), other->cmd_fd);
+	ASSERT_NE(self->counts.ufile, ufile);
 	ASSERT_ONE(UFILE, scope_kv("id=%lu", ufile), "ref=2");
 	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), "ref=2 file_ref=3 kref=3 revoked=0");
 	ASSERT_ONE(MMAP, OURS("kind=MEMIC"), "ref=3 dmabufs=1");
@@ -739,9 +660,9 @@ TEST_F(observe, held_by_a_mapping)
 	ASSERT_ONE(UOBJ, OURS(""), "type=MLX5_VAR ref=2 usecnt=0 state=live");
 	ASSERT_ONE(MMAP, OURS("kind=VAR"), "ref=2 vmas=1 driver_removed=0");
 	ASSERT_DEVICE(1, "var_used");
-	ASSERT_LE(1, scope_held_by(&self->scope, scope_kv("ufile:%lu", self->ufile),
+	ASSERT_LE(1, scope_held_by(&self->counts.scope, scope_kv("ufile:%lu", self->counts.ufile),
 				   UOBJSCOPE_HOLDER_VMA));
-	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu", self->ufile));
+	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu", self->counts.ufile));
 
 	ASSERT_EQ(0, _unmap(map, var.length));
 	LOOK();
@@ -771,12 +692,12 @@ TEST_F(observe, held_in_flight)
 	ASSERT_ONE(UFILE, OUR_UFILE, "ref=1 state=live file_open=1 umaps=0 uobjects=1");
 	ASSERT_ONE(UOBJ, OURS("type=MLX5_VAR"), "ref=2 state=live");
 	ASSERT_DEVICE(1, "var_used");
-	ASSERT_UNEXPLAINED(1, scope_kv("ufile:%lu", self->ufile));
+	ASSERT_UNEXPLAINED(1, scope_kv("ufile:%lu", self->counts.ufile));
 
 	ASSERT_EQ(0, peer_receive(pair[1], &msg, &fd));
 	LOOK();
 	ASSERT_ONE(FD, OURS("pid=%d", getpid()), scope_kv("fd=%d kind=uverbs file_ref=1", fd));
-	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu", self->ufile));
+	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu", self->counts.ufile));
 	ASSERT_EQ(0, close(fd));
 	LOOK();
 	ASSERT_NONE(UFILE, OUR_UFILE);
@@ -808,7 +729,7 @@ TEST_F(observe, held_by_the_async_file)
 	ASSERT_DEVICE(0, "var_used");
 	ASSERT_ONE(FD, OURS("pid=%d", getpid()),
 		   scope_kv("fd=%d kind=uobj type=ASYNC_EVENT file_ref=1 state=dead", fd));
-	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu", self->ufile));
+	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu", self->counts.ufile));
 	ASSERT_EQ(0, close(fd));
 	LOOK();
 	ASSERT_NONE(UFILE, OUR_UFILE);
@@ -951,16 +872,16 @@ TEST_F(observe, as_rdma_resource_show)
 		SKIP(return, "no rdma(8): install iproute2");
 	ASSERT_EQ(0, err);
 	LOOK();
-	ctxn = scope_value(self->scope.now, UOBJSCOPE_UFILE, OUR_UFILE, "ctxn");
+	ctxn = scope_value(self->counts.scope.now, UOBJSCOPE_UFILE, OUR_UFILE, "ctxn");
 	for (i = 0, n = 0; i < show.count; i++)
 		n += rdma_number(show.object[i], "ctxn") == ctxn &&
 		     rdma_number(show.object[i], "pid") == getpid();
 	ASSERT_EQ(1U, n);
 	rdma_forget(&show);
 	for (i = 0; i < ARRAY_SIZE(tracked); i++) {
-		EXPECT_LT(0, scope_count(&self->scope, UOBJSCOPE_UOBJ,
+		EXPECT_LT(0, scope_count(&self->counts.scope, UOBJSCOPE_UOBJ,
 					 OURS("type=%s", tracked[i].type)));
-		EXPECT_EQ(0, disagreements(&self->scope, self->ufile, &tracked[i]))
+		EXPECT_EQ(0, disagreements(&self->counts.scope, self->counts.ufile, &tracked[i]))
 			TH_LOG("type %s", tracked[i].type);
 	}
 	/* The library's names for the same. */
@@ -968,7 +889,7 @@ TEST_F(observe, as_rdma_resource_show)
 		   scope_kv("ref=2 usecnt=0 lqpn=%u", qp[1]->qp_num));
 	ASSERT_ONE(UOBJ, OURS("type=MR handle=%u", mr[2]->handle),
 		   scope_kv("ref=2 usecnt=0 lkey=%u", mr[2]->lkey));
-	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu/PD", self->ufile));
+	ASSERT_UNEXPLAINED(0, scope_kv("ufile:%lu/PD", self->counts.ufile));
 
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
 		ASSERT_EQ(0, ibv_destroy_qp(qp[i]));
@@ -981,7 +902,7 @@ TEST_F(observe, as_rdma_resource_show)
 		ASSERT_EQ(0, ibv_dealloc_pd(pd[i]));
 	free(buf);
 	LOOK();
-	ASSERT_COUNT(self->uobjects, UOBJ, OURS(""));
+	ASSERT_COUNT(self->counts.uobjects, UOBJ, OURS(""));
 }
 
 #define DEREF	"/sys/module/uobjscope/parameters/deref"
@@ -1044,7 +965,7 @@ static int count_busy(struct ibv_mr *mr, int enough, int seconds)
 #define LOOK_BEHIND() \
 do { \
 	ASSERT_EQ(0, write_deref("1")); \
-	EXPECT_EQ(0, scope_take(&self->scope)); \
+	EXPECT_EQ(0, scope_take(&self->counts.scope)); \
 	ASSERT_EQ(0, write_deref("0")); \
 } while (0)
 
@@ -1128,7 +1049,7 @@ TEST_F(observe, deref_makes_busy)
 	status = write_deref("1");
 	with = status ? 0 : count_busy(mr, 1, 15);
 	if (!status) {
-		EXPECT_EQ(0, scope_take(&self->scope));
+		EXPECT_EQ(0, scope_take(&self->counts.scope));
 		EXPECT_EQ(0, write_deref("0"));
 	}
 	ASSERT_EQ(0, kill(reader, SIGKILL));
@@ -1136,7 +1057,7 @@ TEST_F(observe, deref_makes_busy)
 	ASSERT_EQ(0, status);
 	ASSERT_EQ(0, without);
 	ASSERT_EQ(1, with);
-	ASSERT_STREQ("1", uobjscope_text(uobjscope_header(self->scope.now, UOBJSCOPE_SNAPSHOT),
+	ASSERT_STREQ("1", uobjscope_text(uobjscope_header(self->counts.scope.now, UOBJSCOPE_SNAPSHOT),
 					 UOBJSCOPE_KEY_DEREF));
 	mr_dereg(mr);
 	dm_free(dm);
@@ -1300,7 +1221,7 @@ TEST_F(observe, unbound)
 	raw_var_alloc(self->ctx->cmd_fd, 0, &var);
 	ASSERT_EQ(0, _map(self->ctx, var.length, MAP_SHARED, var.mmap_off, &map));
 	ASSERT_EQ(0, write_address(&self->bed.dev, "unbind"));
-	err = scope_take(&self->scope);
+	err = scope_take(&self->counts.scope);
 	/* Whatever was seen, other tests need the device. */
 	ASSERT_EQ(0, bind_again(&self->bed.dev));
 	ASSERT_EQ(0, err);

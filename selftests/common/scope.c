@@ -337,20 +337,77 @@ static void print_change(const struct uobjscope_diff *diff, const struct uobjsco
 	}
 }
 
-void scope_print_differences(const struct scope *scope)
+static void print_differences(const struct uobjscope *before, const struct uobjscope *after,
+			      const char *since)
 {
 	const struct uobjscope_change *change;
 	struct uobjscope_error error;
 	struct uobjscope_diff *diff;
 	size_t n;
 
-	diff = uobjscope_diff(scope->before, scope->now, &error);
+	diff = uobjscope_diff(before, after, &error);
 	if (!diff) {
 		diag("no differences: %s", error.message);
 		return;
 	}
-	diag("since the snapshot before:%s", uobjscope_diff_count(diff) ? "" : " nothing");
+	diag("since the %s:%s", since, uobjscope_diff_count(diff) ? "" : " nothing");
 	for (n = 0; (change = uobjscope_diff_change(diff, n)); n++)
 		print_change(diff, change);
+	uobjscope_diff_free(diff);
+}
+
+void scope_print_differences(const struct scope *scope)
+{
+	print_differences(scope->before, scope->now, "snapshot before");
+}
+
+int scope_left(const struct scope *scope)
+{
+	struct uobjscope_diff *diff = uobjscope_diff(scope->first, scope->now, NULL);
+	int count = diff ? (int)uobjscope_diff_count(diff) : -1;
+
+	uobjscope_diff_free(diff);
+	return count;
+}
+
+/* Who holds a ufile that was not there at the start, in the command's own words. */
+static void print_holders(const struct scope *scope, const struct uobjscope_record *ufile)
+{
+	const struct uobjscope_report *report;
+	struct uobjscope_holders *holders;
+	const struct uobjscope_tally *tally;
+	uint64_t id = 0;
+	size_t n, t, h;
+
+	uobjscope_get(ufile, UOBJSCOPE_KEY_ID, &id);
+	holders = uobjscope_holders(scope->now, scope_kv("ufile:%lu", id), NULL);
+	for (n = 0; holders && (report = uobjscope_holders_report(holders, n)); n++) {
+		diag("ufile %lu is held by:", id);
+		for (t = 0; t < report->count; t++) {
+			tally = &report->tallies[t];
+			for (h = 0; h < tally->count; h++)
+				print_record(scope_kv("    %s, %lu of %ld: ", tally->name,
+						      tally->holders[h].refs, tally->total),
+					     tally->holders[h].record);
+			if (tally->unexplained)
+				diag("    %s, %lu of %ld: unexplained", tally->name,
+				     tally->unexplained, tally->total);
+		}
+	}
+	uobjscope_holders_free(holders);
+}
+
+void scope_print_left(const struct scope *scope)
+{
+	const struct uobjscope_change *change;
+	struct uobjscope_diff *diff;
+	size_t n;
+
+	print_differences(scope->first, scope->now, "test's start");
+	diff = uobjscope_diff(scope->first, scope->now, NULL);
+	for (n = 0; diff && (change = uobjscope_diff_change(diff, n)); n++)
+		if (change->kind == UOBJSCOPE_ADDED &&
+		    uobjscope_record_type(change->after) == UOBJSCOPE_UFILE)
+			print_holders(scope, change->after);
 	uobjscope_diff_free(diff);
 }

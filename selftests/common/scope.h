@@ -153,4 +153,18 @@ int scope_differences(const struct scope *scope);
  */
 void scope_print_differences(const struct scope *scope);
 
+/**
+ * scope_left() - how the last snapshot differs from the first one
+ * @scope: the snapshots
+ *
+ * Return: the number of records that differ, or -1.
+ */
+int scope_left(const struct scope *scope);
+
+/**
+ * scope_print_left() - write as diagnostics what scope_left() counts, and who holds it
+ * @scope: the snapshots
+ */
+void scope_print_left(const struct scope *scope);
+
 #endif /* _SELFTESTS_SCOPE_H */
