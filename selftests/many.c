@@ -6,7 +6,8 @@
  *                             when all are there, and they go when the standard input
  *                             ends
  *   many read FILE [MS]       read a file over and over until the standard input ends, or
- *                             for so long; print "reads=N", and "ns=N" for the mean
+ *                             for so long, with a pause after each as long as it took;
+ *                             print "reads=N", and "ns=N" for the mean of the reads
  *   many walk MS KIND         allocate, use and free an object of a kind (var: mapped; dm:
  *                             exported; mr) over and over for so long
  *   many time N COMMAND...    run a command so often, its output thrown away, and print
@@ -229,13 +230,24 @@ static int read_once(const char *path)
 
 static int read_loop(const char *path, uint64_t ms)
 {
-	uint64_t began = now_ns(), end = began + ms * 1000000, n;
+	uint64_t end = now_ns() + ms * 1000000, began, took, sum = 0, n;
+	struct timespec pause;
 
-	for (n = 0; ms ? now_ns() < end : !input_has_ended(); n++)
+	for (n = 0; ms ? now_ns() < end : !input_has_ended(); n++) {
+		began = now_ns();
 		if (read_once(path))
 			return 1;
+		took = now_ns() - began;
+		sum += took;
+		if (!ms)
+			continue;
+		/* uobjscope.ko would have the next one wait as long. */
+		pause.tv_sec = took / 1000000000;
+		pause.tv_nsec = took % 1000000000;
+		nanosleep(&pause, NULL);
+	}
 	printf("reads=%llu ns=%llu\n", (unsigned long long)n,
-	       (unsigned long long)(n ? (now_ns() - began) / n : 0));
+	       (unsigned long long)(n ? sum / n : 0));
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * The walk from the devices and the registry to all records, and from there to
  * text.  Locks: see walk.h.
  */
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -36,8 +37,14 @@ static bool deref;
 module_param(deref, bool, 0644);
 MODULE_PARM_DESC(deref, "Lock uobjects to read what is not to be had otherwise; commands on them may fail meanwhile");
 
+/* Between two walks, at most: a long one is rare, and nobody is to wait long for it. */
+#define SCOPE_MAX_PAUSE_NS	(10 * NSEC_PER_MSEC)
+
 /* One walk at a time, so that none sees the references that another takes. */
 static DEFINE_MUTEX(walk_lock);
+/* Both under walk_lock, on the monotonic clock. */
+static u64 walk_began;
+static u64 next_walk;
 static siphash_key_t token_key;
 static bool fed_by_fprobe;
 
@@ -75,11 +82,30 @@ u64 scope_token(unsigned long address)
 /**
  * scope_walk_begin - be the only one that walks
  *
+ * After each walk there is none for as long as it took: who reads in a tight loop
+ * leaves at least half of the time to those that are looked at.
+ *
+ * Context: process, may sleep
+ *
  * Return: 0 or -EINTR
  */
 int scope_walk_begin(void)
 {
-	return mutex_lock_interruptible(&walk_lock);
+	ktime_t until;
+
+	if (mutex_lock_interruptible(&walk_lock))
+		return -EINTR;
+	until = ns_to_ktime(next_walk);
+	while (ktime_get_ns() < next_walk) {
+		if (signal_pending(current)) {
+			mutex_unlock(&walk_lock);
+			return -EINTR;
+		}
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	}
+	walk_began = ktime_get_ns();
+	return 0;
 }
 
 /**
@@ -87,6 +113,9 @@ int scope_walk_begin(void)
  */
 void scope_walk_end(void)
 {
+	u64 now = ktime_get_ns();
+
+	next_walk = now + min_t(u64, now - walk_began, SCOPE_MAX_PAUSE_NS);
 	mutex_unlock(&walk_lock);
 }
 
