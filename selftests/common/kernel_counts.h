@@ -180,8 +180,10 @@ do { \
 
 /* The last two snapshots are the same. */
 #define ASSERT_UNCHANGED() \
+do { \
 	ASSERT_EQ(0, scope_differences(&self->counts.scope)) \
-		scope_print_differences(&self->counts.scope)
+		scope_print_differences(&self->counts.scope); \
+} while (0)
 
 /**
  * pgoff_of() - key of the mmap entry that the driver gives an offset for
