@@ -178,12 +178,24 @@ do { \
 #define ASSERT_HELD_BY(count, how, object) \
 	ASSERT_EQ(count, scope_held_by(&self->counts.scope, object, UOBJSCOPE_HOLDER_##how))
 
+/**
+ * counts_changed() - how the last two snapshots differ, with diagnostics
+ * @counts: of counts_begin()
+ *
+ * Return: the number of records that differ, or -1.
+ */
+static inline int counts_changed(const struct kernel_counts *counts)
+{
+	const int differences = scope_differences(&counts->scope);
+
+	if (differences)
+		scope_print_differences(&counts->scope);
+	return differences;
+}
+
 /* The last two snapshots are the same. */
 #define ASSERT_UNCHANGED() \
-do { \
-	ASSERT_EQ(0, scope_differences(&self->counts.scope)) \
-		scope_print_differences(&self->counts.scope); \
-} while (0)
+	ASSERT_EQ(0, counts_changed(&self->counts))
 
 /**
  * pgoff_of() - key of the mmap entry that the driver gives an offset for
