@@ -33,6 +33,9 @@ endif
 ifdef STRESS
 export STRESS
 endif
+ifdef JOBS
+export JOBS
+endif
 
 .PHONY: help run shell test bench drgn lint test-host test-runner test-machines lab modules \
 	modules_install selftests clean distclean
@@ -65,6 +68,7 @@ help:
 	@echo '  REPEAT=N              the selection N times in one boot; names what is flaky'
 	@echo '  SEED=N                of the tests'\'' random numbers (default: another each time)'
 	@echo '  STRESS=MINUTES        how long tests go on that can'
+	@echo '  JOBS=N                guests side by side (default: 2, on one processor 1)'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'

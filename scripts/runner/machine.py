@@ -189,9 +189,12 @@ class Shape:
 
 
 class Machine:
-    """A running guest.  events yields (channel, line); a line of None ends a channel."""
+    """A running guest.  events yields (channel, line); a line of None ends a channel.
 
-    def __init__(self, emulator, shape, kernel, initrd, append, results):
+    guest is in the names of its logs.
+    """
+
+    def __init__(self, emulator, shape, kernel, initrd, append, results, guest=""):
         self.emulator = emulator
         self.events = queue.Queue()
         self.dir = tempfile.mkdtemp(prefix="uobjscope-vm-")
@@ -199,8 +202,8 @@ class Machine:
         self.channels = {
             name: Channel(name, f"{self.dir}/{name}", self.events,
                           open(os.path.join(results, log), "ab"))
-            for name, log in (("console", "console.log"), ("tests", "guest.log"),
-                              ("alive", "/dev/null"))}
+            for name, log in (("console", f"console{guest}.log"),
+                              ("tests", f"guest{guest}.log"), ("alive", "/dev/null"))}
         command = emulator.command + shape.options(emulator.accel) + [
             "-kernel", kernel, "-initrd", initrd, "-append", append,
             "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-nic", "none",
@@ -208,7 +211,7 @@ class Machine:
         for name in self.channels:
             command += ["-chardev", f"socket,id={name},path={self.dir}/{name}",
                         "-serial", f"chardev:{name}"]
-        with open(os.path.join(results, "qemu.command"), "w", encoding="utf-8") as out:
+        with open(os.path.join(results, f"qemu{guest}.command"), "w", encoding="utf-8") as out:
             out.write(" ".join(command) + "\n")
         for channel in self.channels.values():
             channel.start()

@@ -8,12 +8,14 @@ Exit status: 0 all is well, 1 tests failed, 2 the guest's kernel panicked,
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import queue
 import random
 import subprocess
 import sys
+import threading
 import time
 
 import known_issues
@@ -23,7 +25,8 @@ from kernel_log import BOOT, KernelLog
 from machine import Emulator, LabError, Machine, Shape
 from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
                      flaky_tests, known_faults, notes_of)
-from selection import Item, list_tests, rounds, select
+from selection import Item, is_script, list_tests, rounds, select
+from side_by_side import run_all
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = os.path.join(TOP, "scripts", "lab")
@@ -71,10 +74,14 @@ def lab(script, *arguments, **variables):
 
 
 class Guest:
-    """One boot: runs the tests it is given until they end or the guest does."""
+    """One boot: runs the tests it is given until they end or the guest does.
 
-    def __init__(self, run, items, watcher=None):
+    name tells its logs from those of the guests that run beside it.
+    """
+
+    def __init__(self, run, name, items, watcher=None):
         self.run = run
+        self.name = name
         self.todo = list(items)
         self.watcher = watcher
         self.log = KernelLog(watcher)
@@ -103,22 +110,24 @@ class Guest:
 
     def go(self):
         run = self.run
-        overlay = os.path.join(run.results, "overlay.cpio")
+        overlay = os.path.join(run.results, f"overlay{self.name}.cpio")
         lab("overlay.sh", overlay, "tests", *(item.line() for item in self.todo),
             VHCA=run.vhca, TREE=run.tree, LAYERS=":".join(run.layers))
-        initrd = os.path.join(run.results, "initrd.cpio")
+        initrd = os.path.join(run.results, f"initrd{self.name}.cpio")
         with open(initrd, "wb") as out:
             for part in (run.base, overlay):
                 with open(part, "rb") as data:
                     out.write(data.read())
         os.unlink(overlay)
         self.machine = Machine(run.emulator, run.shape, run.kernel, initrd, self.append(),
-                               run.results)
+                               run.results, self.name)
+        run.machines.add(self.machine)
         self.within(BOOT_DEADLINE)
         try:
             self.follow()
         finally:
             self.machine.stop()
+            run.machines.discard(self.machine)
             os.unlink(initrd)
         self.settle()
 
@@ -260,7 +269,8 @@ class Guest:
         if not self.booted:
             tail = ""
             if not self.log.panicked:
-                tail = f"; see {os.path.join(self.run.results, 'console.log')}"
+                log = os.path.join(self.run.results, f"console{self.name}.log")
+                tail = f"; see {log}"
             raise LabError(f"the guest does not boot: {self.ended}{tail}")
 
 
@@ -268,7 +278,8 @@ class OwnGuest(Guest):
     """The guest of one test that may take it down; its verdict is own_guest's."""
 
     def __init__(self, run, own, round_, state):
-        super().__init__(run, [Item(own.program, f"-r {own.test}" if own.test else "", round_)],
+        item = Item(own.program, f"-r {own.test}" if own.test else "", round_)
+        super().__init__(run, f"-{own.name}" + (f"@{round_}" if round_ else ""), [item],
                          own_guest.Watcher(own))
         self.own = own
         self.state = state
@@ -311,6 +322,9 @@ class Run:
         self.progress = Progress()
         self.status = 0
         self.programs = []
+        # Guarded by the lock where guests side by side add to them.
+        self.lock = threading.RLock()
+        self.machines = set()
         self.load_ms = None
         self.lane_name = arguments.kernel
         series, self.lane_append = LANES.get(arguments.kernel, (arguments.kernel, ""))
@@ -337,6 +351,7 @@ class Run:
         self.filter = arguments.filter
         self.repeat = arguments.repeat
         self.stress = arguments.stress
+        self.jobs = arguments.jobs
         self.seed = arguments.seed if arguments.seed is not None else random.randrange(1, 1 << 31)
         if not arguments.tree:
             lab("build.sh")
@@ -374,11 +389,13 @@ class Run:
             self.own_tests += own_guest.load(folder, collection, issues)
 
     def program(self, name):
-        for program in self.programs:
-            if program.name == name:
-                return program
-        self.programs.append(Program(name))
-        return self.programs[-1]
+        with self.lock:
+            for program in self.programs:
+                if program.name == name:
+                    return program
+            program = Program(name)
+            self.programs.append(program)
+            return program
 
     def saw(self, program, test):
         word = {PASS: "ok", FAIL: "NOT OK", SKIP: "skip", XFAIL: "known"}[test.status]
@@ -418,11 +435,17 @@ class Run:
             lambda programs: list_tests(LAB, os.path.join(self.tree, "install"), programs))
         if self.vhca and items:
             self.programs.append(Program("guest:boot"))
-        for group in self.groups(items):
-            self.run_group(rounds(group, self.repeat))
-        for item in rounds([Item(o.program, o.name) for o in own], self.repeat):
-            self.run_alone(next(o for o in own if (o.program, o.name) ==
-                                (item.program, item.arguments)), item)
+        alone = rounds([Item(o.program, o.name) for o in own], self.repeat)
+        try:
+            run_all([functools.partial(self.run_group, name, rounds(group, self.repeat))
+                     for name, group in self.groups(items)] +
+                    [functools.partial(self.run_alone, next(
+                        o for o in own if (o.program, o.name) == (item.program, item.arguments)),
+                        item) for item in alone], self.jobs)
+        finally:
+            for machine in list(self.machines):
+                machine.stop()
+        self.sort(rounds(items, self.repeat) + alone)
         boot = next((p for p in self.programs if p.name == "guest:boot"), None)
         if boot is not None and self.vhca:
             boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
@@ -430,17 +453,35 @@ class Run:
         self.check_complete()
         return self.report()
 
-    def groups(self, items):
-        """Items that share a guest: most of them, then each of those that leave traces."""
-        alone = {own.program for own in self.own_tests if own.leaves_traces}
-        yield [i for i in items if i.program not in alone]
-        for program in dict.fromkeys(i.program for i in items if i.program in alone):
-            yield [i for i in items if i.program == program]
+    def sort(self, items):
+        """As they were asked for, whichever guest was the first to say something."""
+        order = {item.label: n for n, item in enumerate(items)}
+        self.programs.sort(key=lambda program: order.get(program.name, -1))
+        rank = {own.name: n for n, own in enumerate(self.own_tests)}
+        for program in self.programs:
+            if program.name in {own.program for own in self.own_tests if own.test}:
+                program.tests.sort(key=lambda test: rank.get(test.name, -1))
 
-    def run_group(self, todo):
+    def groups(self, items):
+        """(name, items that share a guest): most of them, then each of those that leave
+        traces.  If guests run side by side, the scripts, which have the drivers come and
+        go and take longest, have one for themselves."""
+        alone = {own.program for own in self.own_tests if own.leaves_traces}
+        shared = [i for i in items if i.program not in alone]
+        scripts = [i for i in shared if is_script(i.program)] if self.jobs > 1 else []
+        if len(scripts) == len(shared):
+            scripts = []
+        if scripts:
+            yield "-scripts", scripts
+        if shared:
+            yield "", [i for i in shared if i not in scripts]
+        for program in dict.fromkeys(i.program for i in items if i.program in alone):
+            yield f"-{program.split(':', 1)[1]}", [i for i in items if i.program == program]
+
+    def run_group(self, name, todo):
         while todo:
             self.progress.say(f"booting {self.lane} with {self.emulator.describe()}")
-            guest = Guest(self, todo)
+            guest = Guest(self, name, todo)
             guest.go()
             if guest.todo == todo and not guest.ended:
                 raise LabError("the guest ran none of its tests")
@@ -454,14 +495,16 @@ class Run:
         state = own.issue.state(self.release, self.source)
         if state == known_issues.LIVE and not own.issue.is_observable(self.abilities()):
             test = Test(own.name, *own.issue.hidden())
-            program.tests.append(test)
+            with self.lock:
+                program.tests.append(test)
             self.saw(program, test)
             return
         self.progress.say(f"a guest of its own for {program.short}.{own.name}")
         guest = OwnGuest(self, own, item.round, state)
         guest.go()
-        program.tests += guest.private.tests
-        program.seconds += guest.private.seconds
+        with self.lock:
+            program.tests += guest.private.tests
+            program.seconds += guest.private.seconds
         for test in guest.private.tests:
             self.saw(program, test)
 
@@ -561,6 +604,9 @@ def main():
     parser.add_argument("--stress", type=positive, default=os.environ.get("STRESS") or None,
                         metavar="MINUTES", help="STRESS of the guest's programs: how long "
                         "those go on that can; all have as much more time")
+    parser.add_argument("--jobs", type=positive, metavar="N",
+                        default=os.environ.get("JOBS") or min(2, os.cpu_count() or 1),
+                        help="guests side by side (default: 2, on one processor 1)")
     parser.add_argument("tests", nargs="*", metavar="PROGRAM[:TEST]")
     try:
         arguments = parser.parse_args()

@@ -37,6 +37,10 @@ def short(program):
     return program.split(":", 1)[1]
 
 
+def is_script(program):
+    return program.endswith(".sh")
+
+
 def choose(available, wanted):
     """[(COLLECTION:PROGRAM, name of one test or None)] of TESTS=."""
     if not wanted:

@@ -5,6 +5,7 @@
 import os
 import sys
 import tempfile
+import threading
 import unittest
 import xml.etree.ElementTree
 
@@ -17,7 +18,9 @@ from kernel_log import BOOT, KernelLog, is_report, is_unexpected        # noqa: 
 from machine import LabError                                            # noqa: E402
 from results import (FAIL, PASS, SKIP, XFAIL, Program, count,           # noqa: E402
                      flaky_tests, notes_of)
+from run import Run                                                     # noqa: E402
 from selection import Item, parse_list, rounds, select                  # noqa: E402
+from side_by_side import run_all                                        # noqa: E402
 
 GOOD = """\
 # TAP version 13
@@ -387,6 +390,58 @@ class OwnGuests(unittest.TestCase):
         items, alone = select(["u:known", "u:var"], [], None, own, None)
         self.assertEqual(([i.line() for i in items], alone), (["u:known", "u:var"], []))
         self.assertTrue(own[0].leaves_traces)
+
+
+class SideBySide(unittest.TestCase):
+    def test_two_run_at_once_and_all_run(self):
+        both = threading.Barrier(2, timeout=20)
+        seen = []
+
+        def task(name):
+            both.wait()
+            seen.append(name)
+
+        run_all([lambda n=n: task(n) for n in range(4)], 2)
+        self.assertEqual(sorted(seen), [0, 1, 2, 3])
+
+    def test_one_at_a_time_keeps_the_order(self):
+        seen = []
+        run_all([lambda n=n: seen.append(n) for n in range(5)], 1)
+        self.assertEqual(seen, [0, 1, 2, 3, 4])
+
+    def test_an_error_is_the_caller_s_and_ends_it(self):
+        seen = []
+
+        def breaks():
+            raise LabError("broken")
+
+        with self.assertRaises(LabError):
+            run_all([breaks, lambda: seen.append(1)], 1)
+        self.assertEqual(seen, [])
+
+    def groups(self, jobs, *programs):
+        run = Run.__new__(Run)
+        run.jobs = jobs
+        run.own_tests = own_guest.parse("known - - none -", "own_guest", "u", {})
+        return [(name, [i.program for i in items])
+                for name, items in run.groups([Item(p) for p in programs])]
+
+    def test_scripts_have_a_guest_for_themselves(self):
+        self.assertEqual(self.groups(2, "u:var", "u:reload.sh", "u:known"),
+                         [("-scripts", ["u:reload.sh"]), ("", ["u:var"]),
+                          ("-known", ["u:known"])])
+        self.assertEqual(self.groups(2, "u:reload.sh"), [("", ["u:reload.sh"])])
+
+    def test_without_others_beside_it_all_share_one(self):
+        self.assertEqual(self.groups(1, "u:var", "u:reload.sh", "u:known"),
+                         [("", ["u:var", "u:reload.sh"]), ("-known", ["u:known"])])
+
+    def test_results_are_in_the_order_asked_for(self):
+        run = Run.__new__(Run)
+        run.own_tests = []
+        run.programs = [Program(name) for name in ("u:b", "guest:boot", "u:a")]
+        run.sort([Item("u:a"), Item("u:b")])
+        self.assertEqual([p.name for p in run.programs], ["guest:boot", "u:a", "u:b"])
 
 
 if __name__ == "__main__":
