@@ -36,8 +36,17 @@ endif
 ifdef JOBS
 export JOBS
 endif
+ifdef MUTANT
+export MUTANT
+endif
+ifdef MUTANTS_DIR
+export MUTANTS_DIR
+endif
+ifdef ALL
+export ALL
+endif
 
-.PHONY: help run shell test bench drgn lint test-host test-runner test-machines lab modules \
+.PHONY: help run shell test bench mutants drgn lint test-host test-runner test-machines lab modules \
 	modules_install selftests clean distclean
 
 help:
@@ -45,6 +54,7 @@ help:
 	@echo '  make run              install what the host lacks, build, boot, run the suite'
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
 	@echo '  make bench            what it costs to look, and how fast the device is'
+	@echo '  make mutants          does the suite kill the faults of selftests/mutants?'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
@@ -69,6 +79,8 @@ help:
 	@echo '  SEED=N                of the tests'\'' random numbers (default: another each time)'
 	@echo '  STRESS=MINUTES        how long tests go on that can'
 	@echo '  JOBS=N                guests side by side (default: 2, on one processor 1)'
+	@echo '  MUTANT="M02 M05"      mutants to try, MUTANTS_DIR=DIR of the patches, ALL=1 to go on'
+	@echo '                        after the first failure'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'
@@ -83,6 +95,10 @@ bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh \
 		bench_data_path.sh bench_commands.sh
+
+mutants:
+	@scripts/lab/host-packages.sh
+	@python3 scripts/mutants/mutants.py --kernel '$(KERNEL)' $(TESTS)
 
 drgn:
 	@scripts/lab/host-packages.sh

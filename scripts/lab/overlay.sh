@@ -24,9 +24,9 @@ mkdir -p "$w/uobjscope/modules"
 cp "$TOP"/scripts/guest/{load,run-tests}.sh "$w/uobjscope/"
 cp "$TOP/scripts/guest/init" "$w/init"
 if [ -d "$tree/modules" ]; then
-	find "$tree/modules" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;
+	find "$tree/modules/" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;
 fi
-cp -r "$tree/install" "$w/uobjscope/install"
+cp -r "$tree/install/" "$w/uobjscope/install"
 if [ -x "$tree/user/uobjscope" ]; then
 	mkdir -p "$w/usr/bin"
 	cp "$tree/user/uobjscope" "$w/usr/bin/"

@@ -109,6 +109,13 @@ class Program:
     def find(self, name):
         return next((t for t in self.tests if t.name == name), None)
 
+    def stop(self, blamed):
+        """Nobody wants to know more of it; blamed: the test of a finding, if it runs yet."""
+        if blamed and not self.find(blamed):
+            self.add(Test(blamed, FAIL, "", self.pending))
+        self.plan = len(self.tests)
+        self.running = None
+
     def finish(self, trouble=None):
         """No more lines will come.  trouble: why, if the guest did not end it itself."""
         if trouble is None and self.outer is None:
@@ -149,6 +156,11 @@ def count(programs):
     return (sum(t.status in (PASS, XFAIL) for t in tests),
             sum(t.status == FAIL for t in tests),
             sum(t.status == SKIP for t in tests))
+
+
+def failures(programs):
+    return [{"test": f"{p.short}.{t.name}", "reason": t.reason}
+            for p in programs for t in p.tests if t.status == FAIL]
 
 
 def known_faults(programs):

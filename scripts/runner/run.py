@@ -24,7 +24,7 @@ import reports
 from kernel_log import BOOT, KernelLog
 from machine import Emulator, LabError, Machine, Shape
 from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
-                     flaky_tests, known_faults, notes_of)
+                     failures, flaky_tests, known_faults, notes_of)
 from selection import Item, is_script, list_tests, rounds, select
 from side_by_side import run_all
 
@@ -73,6 +73,21 @@ def lab(script, *arguments, **variables):
     return lines[-2] if len(lines) > 1 else ""
 
 
+def run_is_over(guest):
+    """After the first failure, if that is all that is wanted: the rest would cost time."""
+    run = guest.run
+    if not run.fail_fast:
+        return False
+    if any(t.status == FAIL for p in guest.programs() for t in p.tests):
+        run.stopped = True
+    elif guest.log.findings and guest.findings_since is None:
+        # The test may yet say what it saw, and the kernel go on with its report.
+        guest.findings_since = time.monotonic()
+    elif guest.findings_since and time.monotonic() - guest.findings_since > 5:
+        run.stopped = True
+    return run.stopped
+
+
 class Guest:
     """One boot: runs the tests it is given until they end or the guest does.
 
@@ -90,6 +105,8 @@ class Guest:
         self.booted = False
         self.loaded = not run.vhca
         self.done = False
+        self.stopped = False        # it was enough
+        self.findings_since = None
         self.restart = False
         self.ended = None           # why the guest went before it was done
         self.deadline = None
@@ -153,6 +170,10 @@ class Guest:
             if self.machine.process.poll() is not None and channel is None:
                 break
             if self.watcher and self.watcher.is_over:
+                break
+            if run_is_over(self):
+                self.stopped = True
+                self.ended = "stopped after a failure"
                 break
             if self.done or self.log.panicked:
                 # It powers off by itself; do not wait long.
@@ -231,6 +252,11 @@ class Guest:
         program = self.program
         program.seconds = time.monotonic() - self.program_began
         where, test = self.log.where
+        if self.stopped:
+            program.stop(test if any(f[0] == (program.short, test)
+                                     for f in self.log.findings) else None)
+            self.program = None
+            return
         if trouble and not program.running and where == program.short and test and \
                 not program.find(test):
             # What the program said last may be lost with the guest; the console is not.
@@ -249,11 +275,12 @@ class Guest:
         elif not self.done and not self.ended:
             self.ended = "the guest ended by itself: " + (self.machine.what_qemu_said() or
                                                          "QEMU said nothing")
-        elif self.ended and run.status == 0 and self.booted and self.loaded:
+        elif self.ended and run.status == 0 and self.booted and self.loaded and \
+                not self.stopped:
             run.status = HUNG
         if self.program:
             self.end_program(self.ended or "the guest ended")
-        elif self.ended and self.todo and self.booted:
+        elif self.ended and self.todo and self.booted and not self.stopped:
             # Between two programs, or while the device was being loaded.
             program = self.program_of(self.todo[0].label)
             program.finish(self.ended)
@@ -352,6 +379,8 @@ class Run:
         self.repeat = arguments.repeat
         self.stress = arguments.stress
         self.jobs = arguments.jobs
+        self.fail_fast = arguments.fail_fast
+        self.stopped = False
         self.seed = arguments.seed if arguments.seed is not None else random.randrange(1, 1 << 31)
         if not arguments.tree:
             lab("build.sh")
@@ -479,7 +508,7 @@ class Run:
             yield f"-{program.split(':', 1)[1]}", [i for i in items if i.program == program]
 
     def run_group(self, name, todo):
-        while todo:
+        while todo and not self.stopped:
             self.progress.say(f"booting {self.lane} with {self.emulator.describe()}")
             guest = Guest(self, name, todo)
             guest.go()
@@ -491,6 +520,8 @@ class Run:
 
     def run_alone(self, own, item):
         """A test with a guest of its own, for about eight seconds of booting."""
+        if self.stopped:
+            return
         program = self.program(item.label)
         state = own.issue.state(self.release, self.source)
         if state == known_issues.LIVE and not own.issue.is_observable(self.abilities()):
@@ -518,7 +549,7 @@ class Run:
         program = self.program("lane:complete")
         program.tests.append(Test("complete", PASS))
         passed = count(self.programs)[0]
-        if self.wanted or self.filter or self.repeat > 1 or not self.floor:
+        if self.wanted or self.filter or self.repeat > 1 or self.stopped or not self.floor:
             return
         with open(self.floor, encoding="utf-8") as lines:
             words = [line.split("#", 1)[0].split() for line in lines]
@@ -539,6 +570,7 @@ class Run:
             json.dump({"lane": self.lane, "passed": totals[0], "failed": totals[1],
                        "skipped": totals[2], "known": known_faults(self.programs),
                        "flaky": [name for name, _, _ in flaky_tests(self.programs)],
+                       "failures": failures(self.programs),
                        "seed": self.seed, "load_ms": self.load_ms, "status": self.status}, out)
         if totals[1] and not self.status:
             self.status = FAILED
@@ -604,6 +636,8 @@ def main():
     parser.add_argument("--stress", type=positive, default=os.environ.get("STRESS") or None,
                         metavar="MINUTES", help="STRESS of the guest's programs: how long "
                         "those go on that can; all have as much more time")
+    parser.add_argument("--fail-fast", action="store_true",
+                        help="end the run with the first failure")
     parser.add_argument("--jobs", type=positive, metavar="N",
                         default=os.environ.get("JOBS") or min(2, os.cpu_count() or 1),
                         help="guests side by side (default: 2, on one processor 1)")

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Does the suite kill the faults that it is for?
+
+Each mutant is a patch that brings one fault back.  It is built into the kernel's own
+modules, a guest with these runs the suite, and what the suite says is the verdict.
+Before that a guest with the same modules, unchanged, must be all green, and afterwards
+each test that has killed must pass three times without its mutant.
+
+Exit status: 0 all were killed, 1 one survived or a killer fails by itself, 125 the
+unchanged modules could not be built or are not green.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from patches import Refused, Workshop, load
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
+
+from machine import LabError                                            # noqa: E402
+from side_by_side import run_all                                        # noqa: E402
+
+KILLED, KERNEL, SURVIVED = "killed", "killed by the kernel's report", "survived"
+GONE = "killed by a guest that went, no test before"
+UNSOUND = "killer fails without it"
+# What a reason begins with, where no test has asserted it.
+REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest |the kernel panicked"
+                    r"|TIMEOUT|no result")
+# They cost minutes and see nothing of a user object that others do not see.
+LEFT_OUT = ("idle.sh",)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def lab(script, *arguments, **variables):
+    done = subprocess.run([os.path.join(TOP, script), *arguments], check=False, text=True,
+                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **variables})
+    if done.returncode:
+        raise LabError("")
+    return done.stdout.rstrip("\n").split("\n")[-1]
+
+
+class Trial:
+    """One mutant, or none, and what came of it."""
+
+    def __init__(self, mutant):
+        self.mutant = mutant
+        self.verdict = self.reason = ""
+        self.killers = []
+        self.seconds = 0.0
+
+    def record(self):
+        return {"mutant": self.mutant.name, "verdict": self.verdict, "reason": self.reason,
+                "killers": self.killers, "seconds": round(self.seconds, 1)}
+
+
+class Score:
+    """All of a run."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        series = {"slab": "7.2"}.get(arguments.kernel, arguments.kernel)
+        os.environ["KERNEL"] = series
+        self.built = lab("scripts/lab/build.sh")
+        self.source = lab("scripts/lab/kernel.sh", "source")
+        self.base = lab("scripts/mutants/base.sh")
+        stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+        self.results = os.path.join(TOP, "results", f"mutants-{stamp}-{os.getpid()}")
+        os.makedirs(self.results)
+        with open(os.path.join(self.built, "install", "kselftest-list.txt"),
+                  encoding="utf-8") as lines:
+            there = [line.split(":", 1)[1] for line in lines.read().split()]
+        self.programs = arguments.tests or [p for p in there if p not in LEFT_OUT and
+                                            not p.startswith(("bench_", "drgn_"))]
+        self.lock = threading.Lock()
+        self.began = time.monotonic()
+        self.trials = []
+        self.workshops = []
+
+    def tree(self, workshop, modules, where):
+        """What run.py boots: the suite as it was built, and these modules over the
+        kernel's own."""
+        for part in ("install", "modules", "user"):
+            os.symlink(os.path.join(self.built, part), os.path.join(where, part))
+        for module in modules:
+            to = os.path.join(where, module)
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            subprocess.run(["strip", "-g", "-o", to, os.path.join(workshop.folder, module)],
+                           check=True)
+
+    def run(self, workshop, modules, name, *arguments):
+        """What the runner says of a guest with these modules."""
+        results = os.path.join(self.results, name)
+        with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as tree:
+            self.tree(workshop, modules, tree)
+            os.makedirs(results, exist_ok=True)
+            with open(os.path.join(results, "output.txt"), "w", encoding="utf-8") as out:
+                subprocess.run([sys.executable, os.path.join(TOP, "scripts/runner/run.py"),
+                                "--kernel", self.arguments.kernel, "--tree", tree,
+                                "--results", results, "--seed", str(self.arguments.seed),
+                                "--jobs", "1", *arguments],
+                               check=False, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        totals = os.path.join(results, "latest", "totals.json")
+        if not os.path.exists(totals):
+            return None
+        with open(totals, encoding="utf-8") as data:
+            return json.load(data)
+
+    def try_one(self, workshop, trial):
+        mutant = trial.mutant
+        begun = time.monotonic()
+        try:
+            modules = workshop.build(mutant, os.path.join(self.results, f"{mutant.name}.build"))
+            if self.arguments.build_only:
+                raise Refused("not tried", "built, as asked")
+            said = self.run(workshop, modules, mutant.name,
+                            *([] if self.arguments.all else ["--fail-fast"]), *self.programs)
+            self.judge(trial, said)
+        except Refused as refused:
+            trial.verdict, trial.reason = refused.verdict, refused.reason
+        finally:
+            workshop.restore(mutant)
+        trial.seconds = time.monotonic() - begun
+        self.tell(trial)
+
+    @staticmethod
+    def judge(trial, said):
+        if said is None:
+            # Not even the drivers came up; nothing was tested by name.
+            trial.verdict, trial.reason = GONE, "the guest does not come up"
+            return
+        failures = [f for f in said["failures"] if not f["test"].startswith("complete.")]
+        asserted = [f for f in failures if not REPORT.match(f["reason"])]
+        # The first is what counts, and a program's own name is no test.
+        if asserted and asserted[0] is failures[0] or len(asserted) > 1:
+            first = asserted[0]
+            trial.verdict = KILLED
+        elif failures:
+            first = failures[0]
+            trial.verdict = KERNEL if "kernel log" in first["reason"] else GONE
+        else:
+            trial.verdict = SURVIVED
+            return
+        trial.killers = [f["test"] for f in (asserted or failures)]
+        trial.reason = f"{first['test']}: {first['reason']}"
+
+    def tell(self, trial):
+        with self.lock:
+            done = sum(bool(t.verdict) for t in self.trials)
+            each = (time.monotonic() - self.began) / max(done, 1)
+            left = each * (len(self.trials) - done) / 60
+            say(f"[{time.monotonic() - self.began:5.0f}s] {done}/{len(self.trials)} "
+                f"{trial.mutant.name}: {trial.verdict} in {trial.seconds:.0f} s"
+                f"{': ' + trial.reason if trial.reason else ''}; "
+                f"some {left:.0f} min left")
+            self.write()
+
+    def write(self):
+        """After each, so that an interrupted run leaves what it knows."""
+        with open(os.path.join(self.results, "mutants.json"), "w", encoding="utf-8") as out:
+            json.dump({"kernel": self.arguments.kernel, "seed": self.arguments.seed,
+                       "programs": self.programs,
+                       "mutants": [t.record() for t in self.trials if t.verdict]}, out, indent=1)
+            out.write("\n")
+
+    def baseline(self, workshop):
+        say("the unchanged modules must be green first")
+        said = self.run(workshop, workshop.modules(), "unchanged", *self.programs)
+        if said is None or said["failed"]:
+            names = [f"{f['test']}: {f['reason']}" for f in (said or {}).get("failures", [])]
+            raise LabError("the suite is not green with the unchanged modules: " +
+                           ("; ".join(names) or f"see {self.results}/unchanged"))
+        say(f"[{time.monotonic() - self.began:5.0f}s] unchanged: {said['passed']} passed")
+
+    def recheck(self, workshop):
+        """Those that killed, three times without any mutant."""
+        killers = sorted({t.killers[0] for t in self.trials if t.verdict == KILLED})
+        if not killers:
+            return
+        say(f"{len(killers)} tests that killed must pass three times without a mutant")
+        expression = "^(" + "|".join(re.escape(k) for k in killers) + ")$"
+        said = self.run(workshop, workshop.modules(), "again", "--filter", expression,
+                        "--repeat", "3")
+        if said is None:
+            raise LabError(f"the tests that killed cannot be run again: see {self.results}/again")
+        failed = {re.sub(r"@\d+", "", f["test"]) for f in said["failures"]}
+        for trial in self.trials:
+            if trial.verdict == KILLED and trial.killers[0] in failed:
+                trial.verdict = UNSOUND
+
+    def go(self, mutants):
+        with tempfile.TemporaryDirectory(prefix="uobjscope-mutants-") as where:
+            for n in range(min(self.arguments.jobs, max(len(mutants), 1))):
+                self.workshops.append(Workshop(
+                    self.base, self.source, os.path.join(where, str(n)),
+                    os.path.join(TOP, "scripts", "mutants", "make.sh")))
+            if not self.arguments.build_only:
+                self.baseline(self.workshops[0])
+            self.began = time.monotonic()
+            self.trials = [Trial(m) for m in mutants]
+            free = list(self.workshops)
+
+            def take(trial):
+                with self.lock:
+                    workshop = free.pop()
+                try:
+                    self.try_one(workshop, trial)
+                finally:
+                    free.append(workshop)
+
+            run_all([lambda t=t: take(t) for t in self.trials], len(self.workshops))
+            self.recheck(self.workshops[0])
+        self.write()
+        return self.report()
+
+    def report(self):
+        lines = [f"{t.mutant.name:44} {t.verdict:14} {t.seconds:5.0f} s  {t.reason}"
+                 for t in self.trials]
+        counts = {}
+        for trial in self.trials:
+            counts[trial.verdict] = counts.get(trial.verdict, 0) + 1
+        tried = [t.seconds for t in self.trials if t.killers]
+        lines.append("")
+        lines += [f"{count:4} {verdict}" for verdict, count in sorted(counts.items())]
+        if tried:
+            lines.append(f"median of those killed: {statistics.median(tried):.0f} s")
+        with open(os.path.join(self.results, "table.txt"), "w", encoding="utf-8") as out:
+            out.writelines(line + "\n" for line in lines)
+        for line in lines:
+            print(line)
+        passed = counts.get(KILLED, 0) + counts.get(KERNEL, 0) + counts.get(GONE, 0)
+        failed = counts.get(SURVIVED, 0) + counts.get(UNSOUND, 0)
+        print(f"results in {os.path.relpath(self.results)}")
+        print(f"{passed} passed, {failed} failed, {len(self.trials) - passed - failed} skipped",
+              flush=True)
+        return 1 if failed else 0
+
+
+def chosen(arguments):
+    mutants = load(arguments.folder)
+    if not mutants:
+        raise LabError(f"MUTANTS_DIR={arguments.folder}: no *.patch there")
+    if not arguments.mutant:
+        return mutants
+    found = []
+    for name in arguments.mutant.split():
+        match = [m for m in mutants if name in (m.id, m.name, m.file)]
+        if not match:
+            raise LabError(f"MUTANT={name}: no such mutant in {arguments.folder}; there are: "
+                           + " ".join(m.id for m in mutants))
+        found += match
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--kernel", default=os.environ.get("KERNEL") or "7.2")
+    parser.add_argument("--folder", default=os.environ.get("MUTANTS_DIR") or
+                        os.path.join(TOP, "selftests", "mutants"), help="of the patches")
+    parser.add_argument("--mutant", default=os.environ.get("MUTANT"), help="only these")
+    parser.add_argument("--all", action="store_true", default=bool(os.environ.get("ALL")),
+                        help="do not stop at the first failure")
+    parser.add_argument("--build-only", action="store_true", help="run nothing")
+    parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS") or
+                                                       min(2, os.cpu_count() or 1)),
+                        help="mutants side by side")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("tests", nargs="*", metavar="PROGRAM", help="of the suite (default: all)")
+    arguments = parser.parse_args()
+    try:
+        if not os.path.isdir(arguments.folder):
+            raise LabError(f"MUTANTS_DIR={arguments.folder}: no such folder")
+        return Score(arguments).go(chosen(arguments))
+    except LabError as error:
+        if str(error):
+            print(f"uobjscope: {error}", file=sys.stderr)
+        return 125
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Mutants: small patches of the kernel, each of which brings a fault back."""
+
+import os
+import re
+import shutil
+import subprocess
+
+
+class Refused(Exception):
+    """It cannot be tried: verdict and reason."""
+
+    def __init__(self, verdict, reason):
+        super().__init__(reason)
+        self.verdict = verdict
+        self.reason = reason
+
+
+class Mutant:
+    """One patch.  What stands in it before the first file is for people."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = os.path.basename(path)
+        self.name = self.file.removesuffix(".patch")
+        with open(path, encoding="utf-8") as text:
+            self.files = re.findall(r"^\+\+\+ b/(\S+)", text.read(), re.M)
+
+    @property
+    def id(self):
+        return self.name.split("-", 1)[0]
+
+
+def load(folder):
+    """All of a folder, by name; the same order in every run."""
+    return [Mutant(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
+            if name.endswith(".patch")]
+
+
+def folder_of(source, file):
+    """The folder whose Makefile builds a file, or the nearest one that has a Makefile."""
+    nearest = None
+    folder = os.path.dirname(file)
+    while folder:
+        makefile = os.path.join(source, folder, "Makefile")
+        if os.path.exists(makefile):
+            nearest = nearest or folder
+            with open(makefile, encoding="utf-8") as text:
+                if os.path.relpath(os.path.splitext(file)[0], folder) + ".o" in text.read():
+                    return folder
+        folder = os.path.dirname(folder)
+    return nearest
+
+
+class Workshop:
+    """A private copy of the base, in which one mutant after the other is built."""
+
+    def __init__(self, base, source, folder, make):
+        self.base = base
+        self.source = source
+        self.folder = folder
+        self.make = make
+        subprocess.run(["cp", "-a", base, folder], check=True)
+        self.extra = []
+
+    def original(self, file):
+        """Where the unchanged text of a file is."""
+        kept = os.path.join(self.base, file)
+        return kept if os.path.exists(kept) else os.path.join(self.source, file)
+
+    def prepare(self, mutant):
+        """Have the folders of all of its files here, and in the Kbuild."""
+        for file in mutant.files:
+            if not os.path.exists(os.path.join(self.source, file)):
+                raise Refused("does not apply", f"this kernel has no {file}")
+            if os.path.exists(os.path.join(self.folder, file)):
+                continue
+            folder = folder_of(self.source, file)
+            if not folder:
+                raise Refused("not tried", f"no Makefile builds {file}")
+            shutil.copytree(os.path.join(self.source, folder),
+                            os.path.join(self.folder, folder), dirs_exist_ok=True)
+            with open(os.path.join(self.folder, "Kbuild"), "a", encoding="utf-8") as kbuild:
+                kbuild.write(f"obj-m += {folder}/\n")
+            self.extra.append(folder)
+
+    def apply(self, mutant):
+        done = subprocess.run(["patch", "-p1", "-s", "-f", "--fuzz=0", "-d", self.folder, "-r", "-",
+                               "--no-backup-if-mismatch", "-i", mutant.path],
+                              check=False, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        if done.returncode:
+            raise Refused("does not apply", done.stdout.strip().split("\n")[-1])
+
+    def restore(self, mutant):
+        """The unchanged text again, newer than what was built of the other."""
+        for file in mutant.files:
+            here = os.path.join(self.folder, file)
+            if os.path.exists(here):
+                shutil.copyfile(self.original(file), here)
+
+    def modules_with(self, file):
+        """The modules that a C file is part of, by the lists that Kbuild has made; for a
+        header there is no telling, and those of its folder count."""
+        folder = folder_of(self.source, file)
+        wanted = f"/{os.path.splitext(file)[0]}.o"
+        found = []
+        for here, _, names in os.walk(os.path.join(self.folder, folder)):
+            for name in names:
+                if not name.endswith(".mod"):
+                    continue
+                with open(os.path.join(here, name), encoding="utf-8") as text:
+                    objects = ["/" + line.strip() for line in text]
+                if file.endswith(".h") or any(o.endswith(wanted) for o in objects):
+                    found.append(os.path.join(here, name[:-4] + ".ko"))
+        return found
+
+    def build(self, mutant, log):
+        """Paths of the modules, relative to the folder; raises Refused."""
+        self.prepare(mutant)
+        self.apply(mutant)
+        with open(log, "w", encoding="utf-8") as out:
+            failed = subprocess.run([self.make, self.folder], check=False, stdout=out,
+                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
+        if failed:
+            with open(log, encoding="utf-8") as text:
+                errors = [line.strip() for line in text if "error:" in line]
+            raise Refused("does not build", errors[0] if errors else f"see {log}")
+        for file in mutant.files:
+            if not self.modules_with(file):
+                raise Refused("not tried", f"{file} is built into the kernel, which wants a "
+                              "kernel of one's own")
+        return self.modules()
+
+    def modules(self):
+        """All modules that there are, as files below the folder."""
+        return sorted(os.path.relpath(os.path.join(here, name), self.folder)
+                      for here, _, names in os.walk(self.folder)
+                      for name in names if name.endswith(".ko"))
