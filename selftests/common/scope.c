@@ -370,44 +370,91 @@ int scope_left(const struct scope *scope)
 	return count;
 }
 
-/* Who holds a ufile that was not there at the start, in the command's own words. */
-static void print_holders(const struct scope *scope, const struct uobjscope_record *ufile)
+/* What holds something and is not a record of its own. */
+static const char *const holder_names[UOBJSCOPE_HOLDER_EXPORTER + 1] = {
+	[UOBJSCOPE_HOLDER_FILE] = "the open file",
+	[UOBJSCOPE_HOLDER_LIST] = "the ufile's list",
+	[UOBJSCOPE_HOLDER_HANDLE] = "the handle",
+	[UOBJSCOPE_HOLDER_DRIVER] = "the driver, until the object is freed",
+	[UOBJSCOPE_HOLDER_EXPORTER] = "the exporter, until it is revoked",
+};
+
+/* So many references of one count, and whose they are. */
+static void print_share(const struct uobjscope_tally *tally, uint64_t refs,
+			const struct uobjscope_record *record, const char *name)
+{
+	char prefix[128];
+
+	if (tally->known)
+		snprintf(prefix, sizeof(prefix), "    %s, %lu of %ld: ", tally->name, refs,
+			 tally->total);
+	else
+		snprintf(prefix, sizeof(prefix), "    %s, %lu: ", tally->name, refs);
+	if (name || !record)
+		diag("%s%s", prefix, name ? name : "unknown");
+	else
+		print_record(prefix, record);
+}
+
+/* Who makes up the counts of an object, as far as it is known. */
+static void print_holders(const struct scope *scope, const char *object)
 {
 	const struct uobjscope_report *report;
 	struct uobjscope_holders *holders;
 	const struct uobjscope_tally *tally;
-	uint64_t id = 0;
 	size_t n, t, h;
 
-	uobjscope_get(ufile, UOBJSCOPE_KEY_ID, &id);
-	holders = uobjscope_holders(scope->now, scope_kv("ufile:%lu", id), NULL);
+	holders = uobjscope_holders(scope->now, object, NULL);
 	for (n = 0; holders && (report = uobjscope_holders_report(holders, n)); n++) {
-		diag("ufile %lu is held by:", id);
+		diag("%s is held by:", object);
 		for (t = 0; t < report->count; t++) {
 			tally = &report->tallies[t];
 			for (h = 0; h < tally->count; h++)
-				print_record(scope_kv("    %s, %lu of %ld: ", tally->name,
-						      tally->holders[h].refs, tally->total),
-					     tally->holders[h].record);
+				print_share(tally, tally->holders[h].refs,
+					    tally->holders[h].record,
+					    holder_names[tally->holders[h].kind]);
 			if (tally->unexplained)
-				diag("    %s, %lu of %ld: unexplained", tally->name,
-				     tally->unexplained, tally->total);
+				print_share(tally, tally->unexplained, NULL, "unexplained");
 		}
 	}
 	uobjscope_holders_free(holders);
+}
+
+/* The object that a record is of, as uobjscope_holders() wants it; NULL for others. */
+static const char *object_of(const struct uobjscope_record *record)
+{
+	uint64_t ufile = 0, id = 0;
+
+	uobjscope_get(record, UOBJSCOPE_KEY_UFILE, &ufile);
+	switch (uobjscope_record_type(record)) {
+	case UOBJSCOPE_UFILE:
+		uobjscope_get(record, UOBJSCOPE_KEY_ID, &id);
+		return scope_kv("ufile:%lu", id);
+	case UOBJSCOPE_MMAP:
+		uobjscope_get(record, UOBJSCOPE_KEY_PGOFF, &id);
+		return scope_kv("ufile:%lu/mmap:%#lx", ufile, id);
+	case UOBJSCOPE_UOBJ:
+		if (uobjscope_get(record, UOBJSCOPE_KEY_INO, &id))
+			return scope_kv("ino:%lu", id);
+		return NULL;
+	default:
+		return NULL;
+	}
 }
 
 void scope_print_left(const struct scope *scope)
 {
 	const struct uobjscope_change *change;
 	struct uobjscope_diff *diff;
+	const char *object;
 	size_t n;
 
 	print_differences(scope->first, scope->now, "test's start");
 	diff = uobjscope_diff(scope->first, scope->now, NULL);
-	for (n = 0; diff && (change = uobjscope_diff_change(diff, n)); n++)
-		if (change->kind == UOBJSCOPE_ADDED &&
-		    uobjscope_record_type(change->after) == UOBJSCOPE_UFILE)
-			print_holders(scope, change->after);
+	for (n = 0; diff && (change = uobjscope_diff_change(diff, n)); n++) {
+		object = change->kind == UOBJSCOPE_ADDED ? object_of(change->after) : NULL;
+		if (object)
+			print_holders(scope, object);
+	}
 	uobjscope_diff_free(diff);
 }
