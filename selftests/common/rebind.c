@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rebind.h"
+
+#define PREFIX	"mlx5_core.rdma."
+#define DRIVER	"/sys/bus/auxiliary/drivers/mlx5_ib.rdma/"
+
+int rebind_find(struct rebind *rebind, const struct device *dev)
+{
+	char path[128];
+	struct dirent *entry;
+	int err = ENOENT;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", dev->pci);
+	folder = opendir(path);
+	if (!folder)
+		return errno;
+	while (err && (entry = readdir(folder))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			continue;
+		snprintf(rebind->name, sizeof(rebind->name), "%.63s", entry->d_name);
+		err = 0;
+	}
+	closedir(folder);
+	return err;
+}
+
+static int tell_driver(const char *path, const struct rebind *rebind)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return errno;
+	err = write(fd, rebind->name, strlen(rebind->name)) < 0 ? errno : 0;
+	close(fd);
+	return err;
+}
+
+int rebind_unbind(const struct rebind *rebind)
+{
+	return tell_driver(DRIVER "unbind", rebind);
+}
+
+int rebind_bind(const struct rebind *rebind)
+{
+	return tell_driver(DRIVER "bind", rebind);
+}
