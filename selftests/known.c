@@ -11,16 +11,21 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
 #include "common/dm_ops.h"
+#include "common/helper_module.h"
 #include "common/known.h"
 #include "common/marker.h"
+#include "common/raw.h"
+#include "common/rebind.h"
 #include "common/scope.h"
 #include "common/uverbs_ioctl.h"
+#include "common/var_ops.h"
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
@@ -118,15 +123,15 @@ static void report_reproducer(struct __test_metadata *_metadata, struct _test_da
 		known_report(_metadata, &self->issue, seen);
 }
 
-/* DMABUF-06: kprobes count files that were opened and released. */
+/* DMABUF-06, L01: kprobes count files that were opened and released. */
 TEST_F(known, l01_ufile_leak)
 {
 	report_reproducer(_metadata, self, "L01", "l01_ufile_leak");
 }
 
 /*
- * The same with uobjscope.ko as the witness: a dma-buf closed after its context leaves a
- * ufile that was closed and is held by nobody who is known.
+ * DMABUF-06, L01: the same with uobjscope.ko as the witness: a dma-buf closed after its
+ * context leaves a ufile that was closed and is held by nobody who is known.
  */
 TEST_F(known, l01_ufile_stays)
 {
@@ -163,57 +168,144 @@ TEST_F(known, l01_ufile_stays)
 	known_report(_metadata, &self->issue, seen);
 }
 
+/* L04: each mapping of a dma-buf of device memory gives its memory back. */
 TEST_F(known, l04_scatterlist_leak)
 {
 	report_reproducer(_metadata, self, "L04", "l04_scatterlist_leak");
 }
 
+/* L06: a DM length beyond 32 bits is refused. */
 TEST_F(known, l06_dm_length)
 {
 	report_reproducer(_metadata, self, "L06", "l06_dm_length");
 }
 
+/*
+ * DM-07, ERRNO-DM, L07: each allocation of the call fails once, by failslab or, where the
+ * kernel has none, by a module.
+ */
+TEST_F(known, l07_op_no_memory)
+{
+	const bool failslab = !access("/proc/self/fail-nth", W_OK);
+	int reproduced = 0, err;
+	bool can_tell;
+
+	if (!known_look_up(_metadata, &self->issue, "L07"))
+		return;
+	if (!failslab) {
+		err = helper_load("fail_allocation", "function=__kmalloc_cache_noprof");
+		if (err == ENOENT)
+			SKIP(return, "neither failslab nor fail_allocation.ko is here");
+		ASSERT_EQ(0, err);
+	}
+	marker_expect("mlx5_core .*: mlx5_alloc_cmd_msg.* failed allocating block");
+	can_tell = known_reproduce(_metadata, "l07_op_no_memory", self->bed.dev.name, &reproduced);
+	if (!failslab)
+		ASSERT_EQ(0, helper_unload("fail_allocation"));
+	/* What failed has left nothing with the device. */
+	ASSERT_LEDGER(0, "memic_operation");
+	ASSERT_LEDGER(0, "memic");
+	if (can_tell)
+		known_report(_metadata, &self->issue, reproduced);
+}
+
+/* What the driver has lost is taken from the device behind its back. */
+static int destroy_sw_icm(const struct device *dev, uint32_t id)
+{
+	uint32_t in[DEVX_ST_SZ_DW(general_obj_in_cmd_hdr)] = {};
+	uint32_t out[DEVX_ST_SZ_DW(general_obj_out_cmd_hdr)];
+	const bool loaded = raw_load();
+	const char *missing;
+	struct raw raw;
+	int status;
+
+	DEVX_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_DESTROY_GENERAL_OBJECT);
+	DEVX_SET(general_obj_in_cmd_hdr, in, obj_type, MLX5_OBJ_TYPE_SW_ICM);
+	DEVX_SET(general_obj_in_cmd_hdr, in, obj_id, id);
+	missing = raw_open(&raw, dev);
+	if (missing) {
+		diag("SW ICM is left to the device: %s", missing);
+		return -1;
+	}
+	status = raw_command(&raw, in, out);
+	raw_close(&raw);
+	if (loaded)
+		raw_unload();
+	return status;
+}
+
+/* DM-11, L08: after a free that succeeded the device has nothing of it any more. */
+TEST_F(known, l08_sw_icm_refused)
+{
+	struct vhca_object object;
+	int reproduced, left;
+
+	if (!known_look_up(_metadata, &self->issue, "L08"))
+		return;
+	marker_expect("command opcode\\(0xa03\\).* failed, status bad resource state");
+	/* It is left over when the context goes. */
+	if (self->issue.state == KNOWN_LIVE)
+		marker_expect("violation: uctx_destroyed_under_object general_object");
+	if (!known_reproduce(_metadata, "l08_sw_icm_refused", self->bed.dev.name, &reproduced))
+		return;
+	left = vhca_find_new(&self->bed.dev, "general_object", self->bed.before.seq, &object);
+	/* Both witnesses, or none. */
+	ASSERT_EQ(reproduced, left);
+	if (left)
+		ASSERT_EQ(0, destroy_sw_icm(&self->bed.dev, object.id));
+	ASSERT_LEDGER(0, "general_object");
+	known_report(_metadata, &self->issue, left);
+}
+
+/* L09: a region on a dma-buf cannot be registered anew. */
 TEST_F(known, l09_rereg_dmabuf)
 {
 	report_reproducer(_metadata, self, "L09", "l09_rereg_dmabuf");
 }
 
+/* L10: what is exported is the memory, not its operation. */
 TEST_F(known, l10_export_after_op)
 {
 	report_reproducer(_metadata, self, "L10", "l10_export_after_op");
 }
 
+/* L11: a copy that wraps is refused. */
 TEST_F(known, l11_memcpy_wrap)
 {
 	report_reproducer(_metadata, self, "L11", "l11_memcpy_wrap");
 }
 
+/* L12: a VAR that was not freed is reported. */
 TEST_F(known, l12_free_var_error)
 {
 	report_reproducer(_metadata, self, "L12", "l12_free_var_error");
 }
 
+/* L13: no more is written than was asked for. */
 TEST_F(known, l13_export_sizes)
 {
 	report_reproducer(_metadata, self, "L13", "l13_export_sizes");
 }
 
+/* L14: whose the descriptor is after a failure. */
 TEST_F(known, l14_import_fd)
 {
 	report_reproducer(_metadata, self, "L14", "l14_import_fd");
 }
 
+/* L15: an imported DM says that its handle is valid. */
 TEST_F(known, l15_import_mask)
 {
 	report_reproducer(_metadata, self, "L15", "l15_import_mask");
 }
 
+/* L16: a UAR that was freed is out of reach. */
 TEST_F(known, l16_uar_dmabuf)
 {
 	report_reproducer(_metadata, self, "L16", "l16_uar_dmabuf");
 }
 
-/* DM-05: the device still has the memory of a DM that is freed and unmapped for all. */
+/* DM-05, L17: the device still has the memory of a DM that is freed and unmapped for all. */
 TEST_F(known, l17_free_enoent)
 {
 	struct ibv_context *ctx, *same;
@@ -256,7 +348,7 @@ static int map_op_0(struct ibv_dm *dm)
 }
 
 /*
- * DM-07: a call for an operation that is mapped sends the device no command.  A second
+ * DM-07b, L24: a call for an operation that is mapped sends the device no command.  A second
  * MODIFY_MEMIC is the fault; what the device says to it the kernel log may have.
  */
 TEST_F(known, l24_op_optional)
@@ -287,6 +379,121 @@ TEST_F(known, l24_op_optional)
 	/* Both witnesses, or none. */
 	ASSERT_EQ(reproduced, !!commands);
 	known_report(_metadata, &self->issue, commands);
+}
+
+/* MLX5_CAP_VDPA_EMULATION of the kernel's enum mlx5_cap_type. */
+#define CAP_VDPA_EMULATION	0x13
+#define CAP_FIELD(name)		((size_t)__devx_bit_off(virtio_emulation_cap, name))
+
+/* The address of a VAR, as the driver has it: of the first, or of one after it. */
+static uint64_t var_address(const struct scope *scope, uint64_t ufile, unsigned int page)
+{
+	return scope_value(scope->now, UOBJSCOPE_MMAP,
+			   scope_kv("ufile=%lu kind=VAR page_id=%u", ufile, page), "addr");
+}
+
+/*
+ * VAR-02, L22: VARs lie as far from each other as the device says, here 2 GiB, which is more
+ * than any device has: the third one begins 4 GiB after the first.  None is mapped.
+ */
+TEST_F_TIMEOUT(known, l22_var_address, 60)
+{
+	const char *missing = scope_missing();
+	const uint64_t stride = 1ull << 31;
+	struct mlx5dv_var *var[3] = {};
+	uint64_t ufile, address[3];
+	struct ibv_context *ctx;
+	struct rebind rebind;
+	char parameters[256];
+	int err, i;
+
+	if (!known_look_up(_metadata, &self->issue, "L22"))
+		return;
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, rebind_find(&rebind, &self->bed.dev));
+	/* Two to the 21st pages of 4 KiB are four VARs. */
+	snprintf(parameters, sizeof(parameters),
+		 "function=%s group=%u,%u offset=%zu,%zu width=5,5 value=31,21",
+		 self->bed.dev.pci, CAP_VDPA_EMULATION, CAP_VDPA_EMULATION,
+		 CAP_FIELD(log_doorbell_stride), CAP_FIELD(log_doorbell_bar_size));
+	err = helper_load("mlx5_capability", parameters);
+	if (err == ENOENT)
+		SKIP(return, "no mlx5_capability.ko, and no device has VARs beyond 4 GiB");
+	ASSERT_EQ(0, err);
+	ASSERT_EQ(0, rebind_unbind(&rebind));
+	ASSERT_EQ(0, rebind_bind(&rebind));
+	ctx = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, ctx);
+	for (i = 0; i < 3; i++)
+		var_alloc(ctx, 0, &var[i]);
+	ASSERT_EQ(0, scope_take(&self->scope));
+	ufile = scope_ufile(&self->scope, getpid(), ctx->cmd_fd);
+	ASSERT_NE(0UL, ufile);
+	for (i = 0; i < 3; i++)
+		address[i] = var_address(&self->scope, ufile, i);
+	for (i = 0; i < 3; i++)
+		mlx5dv_free_var(var[i]);
+	ASSERT_EQ(0, ibv_close_device(ctx));
+	ASSERT_EQ(0, rebind_unbind(&rebind));
+	ASSERT_EQ(0, helper_unload("mlx5_capability"));
+	ASSERT_EQ(0, rebind_bind(&rebind));
+	ASSERT_EQ(stride, address[1] - address[0]);
+	if (address[2] != address[0])
+		ASSERT_EQ(2 * stride, address[2] - address[0]);
+	known_report(_metadata, &self->issue, address[2] == address[0]);
+}
+
+/* What driver and device say of a fatal error and of the recovery. */
+static const char * const of_recovery[] = {
+	"mlx5_vhca: .*: (fatal error, syndrome 0x1: |reset, as )",
+	"mlx5_core .*: (poll_health|print_health_info|mlx5_health_try_recover):",
+	"mlx5_core .*: (mlx5_handle_bad_state|mlx5_error_sw_reset|mlx5_pci_slot_reset):",
+	"mlx5_core .*: (E-Switch|mlx5_pci_slot_reset Device state|wait vital counter value)",
+	"mlx5_core .*: (health recovery succeeded|mlx5_cmd_out_err:)",
+};
+
+static bool is_healthy(const struct device *dev)
+{
+	char condition[32] = "";
+	struct vhca_file file;
+
+	if (vhca_open(dev, "health", &file))
+		return false;
+	if (file.count)
+		vhca_key(file.record[0], "condition", condition, sizeof(condition));
+	vhca_close(&file);
+	return !strcmp(condition, "healthy");
+}
+
+/* DM-17, L20: the last test, as the device is another one afterwards. */
+TEST_F_TIMEOUT(known, l20_op_in_error_state, 120)
+{
+	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	struct ibv_context *ctx = NULL;
+	int reproduced, tries;
+	unsigned int i;
+
+	if (!known_look_up(_metadata, &self->issue, "L20"))
+		return;
+	for (i = 0; i < ARRAY_SIZE(of_recovery); i++)
+		marker_expect(of_recovery[i]);
+	if (self->issue.state == KNOWN_LIVE)
+		marker_expect("mlx5_core .*Unknown FW command \\(519\\)");
+	if (!known_reproduce(_metadata, "l20_op_in_error_state", self->bed.dev.name, &reproduced))
+		return;
+	/* A minute at most: mlx5_core takes some seconds to see that the device is reset. */
+	for (tries = 0; !ctx && tries < 1200; tries++) {
+		nanosleep(&pause, NULL);
+		if (is_healthy(&self->bed.dev))
+			ctx = device_open(&self->bed.dev);
+	}
+	ASSERT_NE(NULL, ctx);
+	ASSERT_EQ(0, ibv_close_device(ctx));
+	ASSERT_LEDGER(0, "memic");
+	ASSERT_LEDGER(0, "memic_operation");
+	ASSERT_EQ(self->bed.before.violations, vhca_violations(&self->bed.dev));
+	known_report(_metadata, &self->issue, reproduced);
 }
 
 int main(int argc, char **argv)

@@ -13,7 +13,10 @@
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
+#include "common/helper_module.h"
+#include "common/ifc.h"
 #include "common/known.h"
+#include "common/rebind.h"
 
 FIXTURE(known_crash)
 {
@@ -35,6 +38,70 @@ FIXTURE_TEARDOWN(known_crash)
 	bed_unmake(_metadata, &self->bed);
 }
 
+/* DM-09, DM-11, L05: an operation on SW ICM is refused, and the device hears nothing of it. */
+TEST_F(known_crash, l05_op_on_sw_icm)
+{
+	struct vhca_history history;
+	unsigned int i, dealloc = 0, alloc = 0;
+	int seen;
+
+	if (!known_reproduce(_metadata, "l05_op_on_sw_icm", self->bed.dev.name, &seen))
+		return;
+	ASSERT_EQ(0, seen);
+	/* One for the memory that is none, and at its end. */
+	ASSERT_EQ(0, vhca_since(&self->bed.dev, self->bed.before.seq, &history));
+	for (i = 0; i < history.count; i++) {
+		if (history.command[i].opcode != VHCA_MODIFY_MEMIC)
+			continue;
+		alloc += history.command[i].op_mod == VHCA_MEMIC_OPERATION_ALLOC;
+		dealloc += history.command[i].op_mod == VHCA_MEMIC_OPERATION_DEALLOC;
+	}
+	vhca_forget(&history);
+	ASSERT_EQ(1U, alloc);
+	ASSERT_EQ(1U, dealloc);
+}
+
+/* MLX5_UCTX_CAP_RDMA_CTRL of the kernel's linux/mlx5/mlx5_ifc.h. */
+#define UCTX_CAP_RDMA_CTRL	0x8
+/* MLX5_CAP_GENERAL of its enum mlx5_cap_type. */
+#define CAP_GENERAL		0
+
+/*
+ * L23: the driver probes a device with the user context capability RDMA_CTRL and without the
+ * type of general object of that name, and has no memory for the bitmap of TLP VARs: then
+ * the probe fails, and drops no user capability, as it has taken none.
+ */
+TEST_F(known_crash, l23_ucaps_unwind)
+{
+	char parameters[256];
+	struct rebind rebind;
+	long left;
+	int err;
+
+	ASSERT_EQ(0, rebind_find(&rebind, &self->bed.dev));
+	snprintf(parameters, sizeof(parameters),
+		 "function=%s group=%u offset=%zu width=32 value=%u", self->bed.dev.pci,
+		 CAP_GENERAL, (size_t)__devx_bit_off(cmd_hca_cap, uctx_cap),
+		 UCTX_CAP_RDMA_CTRL);
+	err = helper_load("mlx5_capability", parameters);
+	if (err == ENOENT)
+		SKIP(return, "no mlx5_capability.ko");
+	ASSERT_EQ(0, err);
+	/* That of VARs comes first. */
+	snprintf(parameters, sizeof(parameters), "function=bitmap_zalloc pid=%d nth=2", getpid());
+	ASSERT_EQ(0, rebind_unbind(&rebind));
+	ASSERT_EQ(0, helper_load("fail_allocation", parameters));
+	err = rebind_bind(&rebind);
+	left = helper_number("fail_allocation", "nth");
+	ASSERT_EQ(0, helper_unload("fail_allocation"));
+	ASSERT_EQ(0, helper_unload("mlx5_capability"));
+	ASSERT_EQ(0, rebind_bind(&rebind));
+	ASSERT_EQ(0, left);
+	ASSERT_EQ(ENOMEM, err);
+	ASSERT_EQ(0, device_warm_up(&self->bed.dev));
+}
+
+/* L26: a command that is too short is refused, and nothing beyond it is touched. */
 TEST_F(known_crash, l26_devx_short_input)
 {
 	int seen;

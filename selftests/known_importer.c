@@ -77,7 +77,7 @@ static bool has_ended(pid_t pid, int limit_ms)
 }
 
 /*
- * ATT-19: uverbs takes an importer that cannot be told of a revocation.  Freeing the
+ * ATT-19, L21: uverbs takes an importer that cannot be told of a revocation.  Freeing the
  * memory then waits for it, and not even SIGKILL ends that.
  */
 TEST_F(known_importer, l21_no_invalidate)
