@@ -381,6 +381,18 @@ TEST_F(known, l24_op_optional)
 	known_report(_metadata, &self->issue, commands);
 }
 
+/* L27: what a reader of a DEVX event channel gets while the context is closed. */
+TEST_F(known, l27_devx_event_read)
+{
+	report_reproducer(_metadata, self, "L27", "l27_devx_event_read");
+}
+
+/* L28: a DEVX object of one kind gets no events of another. */
+TEST_F(known, l28_devx_event_kind)
+{
+	report_reproducer(_metadata, self, "L28", "l28_devx_event_kind");
+}
+
 /* MLX5_CAP_VDPA_EMULATION of the kernel's enum mlx5_cap_type. */
 #define CAP_VDPA_EMULATION	0x13
 #define CAP_FIELD(name)		((size_t)__devx_bit_off(virtio_emulation_cap, name))

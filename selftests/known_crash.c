@@ -110,6 +110,16 @@ TEST_F(known_crash, l26_devx_short_input)
 		ASSERT_EQ(0, seen);
 }
 
+/* L29: a region that wraps is refused, and that is all. */
+TEST_F(known_crash, l29_iova_overflow)
+{
+	int seen;
+
+	if (known_reproduce(_metadata, "l29_iova_overflow", self->bed.dev.name, &seen))
+		ASSERT_EQ(0, seen);
+	ASSERT_LEDGER(0, "mkey");
+}
+
 int main(int argc, char **argv)
 {
 	return bed_main(argc, argv);
