@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "dm_ops.h"
@@ -70,6 +71,32 @@ int _raw_dm_free(int fd, uint32_t handle)
 	return uverbs_ioctl(fd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, attr, 1);
 }
 
+uint64_t raw_dm_off(uint16_t page_idx)
+{
+	/* Behind the command the low half of the index, before it the high one. */
+	const uint64_t page = (uint64_t)(page_idx >> 8) << 16 | MLX5_IB_MMAP_DEVICE_MEM << 8 |
+			      (page_idx & 0xff);
+
+	return page * sysconf(_SC_PAGESIZE);
+}
+
+int _raw_dm_query(int fd, uint32_t handle, uint16_t bad, struct raw_dm *dm, uint64_t *length)
+{
+	const uint16_t start = MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET;
+	const uint16_t index = MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX;
+	const uint16_t size = MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH;
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, handle),
+		uverbs_out(start, answer(start, bad, &dm->start_offset),
+			   sizeof(dm->start_offset)),
+		uverbs_out(index, answer(index, bad, &dm->page_idx), sizeof(dm->page_idx)),
+		uverbs_out(size, answer(size, bad, length), sizeof(*length)),
+	};
+
+	dm->handle = handle;
+	return uverbs_ioctl(fd, UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, attr, 4);
+}
+
 int _raw_dm_map_op(int fd, uint32_t handle, uint8_t op, uint16_t bad)
 {
 	const uint16_t start = MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET;
@@ -118,4 +145,13 @@ int _mr_reg_dm(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t len
 	*mr = ibv_reg_dm_mr(pd, dm, offset, length,
 			    IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	return *mr ? 0 : errno;
+}
+
+int _raw_mr_dereg(int fd, uint32_t handle)
+{
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(UVERBS_ATTR_DESTROY_MR_HANDLE, handle),
+	};
+
+	return uverbs_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, attr, 1);
 }

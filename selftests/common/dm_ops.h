@@ -67,6 +67,11 @@ int _dm_import(struct ibv_context *ctx, uint32_t handle, struct ibv_dm **dm);
 
 #define dm_import(ctx, handle, dm) \
 	ASSERT_EQ(0, _dm_import(ctx, handle, dm))
+#define dm_import_err(err, ctx, handle) \
+do { \
+	struct ibv_dm *__dm; \
+	ASSERT_EQ(err, _dm_import(ctx, handle, &__dm)); \
+} while (0)
 
 /**
  * _dm_map_op() - mlx5dv_dm_map_op_addr()
@@ -128,6 +133,37 @@ int _raw_dm_free(int fd, uint32_t handle);
 
 #define raw_dm_free(fd, handle) \
 	ASSERT_EQ(0, _raw_dm_free(fd, handle))
+#define raw_dm_free_err(err, fd, handle) \
+	ASSERT_EQ(err, _raw_dm_free(fd, handle))
+
+/**
+ * raw_dm_off() - what a DM, or an operation of one, is mapped and exported by
+ * @page_idx: index that the kernel has given for it
+ *
+ * Return: the offset for mmap(), in bytes.
+ */
+uint64_t raw_dm_off(uint16_t page_idx);
+
+/**
+ * _raw_dm_query() - ask for what an import needs to know, by ioctl
+ * @fd: command descriptor of a context
+ * @handle: uobject handle of the DM
+ * @bad: id of an answer that the kernel cannot write, 0 for none
+ * @dm: filled in
+ * @length: bytes that were asked for when it was allocated
+ *
+ * Return: 0 or an errno.
+ */
+int _raw_dm_query(int fd, uint32_t handle, uint16_t bad, struct raw_dm *dm, uint64_t *length);
+
+#define raw_dm_query(fd, handle, dm, length) \
+	ASSERT_EQ(0, _raw_dm_query(fd, handle, 0, dm, length))
+#define raw_dm_query_err(err, fd, handle, bad) \
+do { \
+	struct raw_dm __dm; \
+	uint64_t __length; \
+	ASSERT_EQ(err, _raw_dm_query(fd, handle, bad, &__dm, &__length)); \
+} while (0)
 
 /**
  * _raw_dm_map_op() - ask for the page of an operation by ioctl
@@ -222,6 +258,22 @@ do { \
 
 #define mr_dereg(mr) \
 	ASSERT_EQ(0, ibv_dereg_mr(mr))
+#define mr_dereg_err(err, mr) \
+	ASSERT_EQ(err, ibv_dereg_mr(mr))
+
+/**
+ * _raw_mr_dereg() - deregister a memory region by ioctl
+ * @fd: command descriptor of a context
+ * @handle: uobject handle, also of a region that another process has registered
+ *
+ * Return: 0 or an errno.
+ */
+int _raw_mr_dereg(int fd, uint32_t handle);
+
+#define raw_mr_dereg(fd, handle) \
+	ASSERT_EQ(0, _raw_mr_dereg(fd, handle))
+#define raw_mr_dereg_err(err, fd, handle) \
+	ASSERT_EQ(err, _raw_mr_dereg(fd, handle))
 
 /**
  * mr_mkey() - number of the mkey behind a memory region

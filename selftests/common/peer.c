@@ -258,6 +258,23 @@ int _peer_poke(struct peer *peer, uint64_t addr, uint32_t word)
 	return peer_call(peer, PEER_POKE, &msg);
 }
 
+int _peer_raw_var_free(struct peer *peer, uint32_t handle)
+{
+	struct peer_msg msg = { .arg = { handle } };
+
+	return peer_call(peer, PEER_RAW_VAR_FREE, &msg);
+}
+
+int _peer_dm_alloc(struct peer *peer, uint64_t length, uint64_t *token, uint32_t *handle)
+{
+	struct peer_msg msg = { .arg = { length } };
+	int err = peer_call(peer, PEER_DM_ALLOC, &msg);
+
+	*token = msg.arg[0];
+	*handle = msg.arg[1];
+	return err;
+}
+
 int _peer_dm_import(struct peer *peer, uint32_t handle, uint64_t *token)
 {
 	struct peer_msg msg = { .arg = { handle } };
@@ -295,6 +312,49 @@ int _peer_dm_free(struct peer *peer, uint64_t token)
 	struct peer_msg msg = { .arg = { token } };
 
 	return peer_call(peer, PEER_DM_FREE, &msg);
+}
+
+int _peer_dm_reg(struct peer *peer, uint64_t token, uint64_t length, uint64_t *mr)
+{
+	struct peer_msg msg = { .arg = { token, length } };
+	int err = peer_call(peer, PEER_DM_REG, &msg);
+
+	*mr = msg.arg[0];
+	return err;
+}
+
+int _peer_mr_dereg(struct peer *peer, uint64_t mr)
+{
+	struct peer_msg msg = { .arg = { mr } };
+
+	return peer_call(peer, PEER_MR_DEREG, &msg);
+}
+
+int _peer_dm_map_op(struct peer *peer, uint64_t token, uint8_t op, uint64_t *addr)
+{
+	struct peer_msg msg = { .arg = { token, op } };
+	int err = peer_call(peer, PEER_DM_MAP_OP, &msg);
+
+	*addr = msg.arg[0];
+	return err;
+}
+
+int _peer_dm_export(struct peer *peer, uint64_t token, int *number)
+{
+	struct peer_msg msg = { .arg = { token } };
+	int err = peer_call(peer, PEER_DM_EXPORT, &msg);
+
+	*number = msg.arg[0];
+	return err;
+}
+
+int _peer_raw_export(struct peer *peer, uint64_t off, int *number)
+{
+	struct peer_msg msg = { .arg = { off } };
+	int err = peer_call(peer, PEER_RAW_EXPORT, &msg);
+
+	*number = msg.arg[0];
+	return err;
 }
 
 int _peer_keep_fd(struct peer *peer, int fd, int *number)

@@ -210,6 +210,26 @@ int _peer_unmap(struct peer *peer, uint64_t addr, uint64_t length);
 int _peer_poke(struct peer *peer, uint64_t addr, uint32_t word);
 
 /**
+ * _peer_raw_var_free() - have the peer free a VAR by ioctl
+ * @peer: the peer
+ * @handle: uobject handle
+ *
+ * Return: 0 or the errno that mlx5dv_free_var() keeps for itself.
+ */
+int _peer_raw_var_free(struct peer *peer, uint32_t handle);
+
+/**
+ * _peer_dm_alloc() - have the peer allocate a DM
+ * @peer: the peer
+ * @length: bytes
+ * @token: what names it in later requests
+ * @handle: its uobject handle
+ *
+ * Return: 0 or an errno.
+ */
+int _peer_dm_alloc(struct peer *peer, uint64_t length, uint64_t *token, uint32_t *handle);
+
+/**
  * _peer_dm_import() - have the peer import a DM of its context
  * @peer: the peer
  * @handle: handle of the DM
@@ -260,6 +280,57 @@ int _peer_dm_unimport(struct peer *peer, uint64_t token);
 int _peer_dm_free(struct peer *peer, uint64_t token);
 
 /**
+ * _peer_dm_reg() - have the peer register a memory region on a DM
+ * @peer: the peer, which allocates a PD for it the first time
+ * @token: the DM
+ * @length: bytes, from the begin of the DM
+ * @mr: what names the region in later requests
+ *
+ * Return: 0 or an errno.
+ */
+int _peer_dm_reg(struct peer *peer, uint64_t token, uint64_t length, uint64_t *mr);
+
+/**
+ * _peer_mr_dereg() - have the peer deregister a memory region
+ * @peer: the peer
+ * @mr: the region
+ *
+ * Return: 0 or an errno.
+ */
+int _peer_mr_dereg(struct peer *peer, uint64_t mr);
+
+/**
+ * _peer_dm_map_op() - have the peer map an operation of a DM
+ * @peer: the peer
+ * @token: the DM
+ * @op: the operation
+ * @addr: address in the peer
+ *
+ * Return: 0 or an errno.
+ */
+int _peer_dm_map_op(struct peer *peer, uint64_t token, uint8_t op, uint64_t *addr);
+
+/**
+ * _peer_dm_export() - have the peer export a DM as a dma-buf
+ * @peer: the peer
+ * @token: the DM
+ * @number: descriptor there
+ *
+ * Return: 0 or an errno.
+ */
+int _peer_dm_export(struct peer *peer, uint64_t token, int *number);
+
+/**
+ * _peer_raw_export() - have the peer export any mmap entry of its context by ioctl
+ * @peer: the peer
+ * @off: offset that the entry is mapped by, in bytes
+ * @number: descriptor there
+ *
+ * Return: 0 or an errno.
+ */
+int _peer_raw_export(struct peer *peer, uint64_t off, int *number);
+
+/**
  * _peer_keep_fd() - give the peer a descriptor
  * @peer: the peer
  * @fd: descriptor here
@@ -301,6 +372,10 @@ do { \
 #define peer_var_unimport(peer, var)	ASSERT_EQ(0, _peer_var_unimport(peer, var))
 #define peer_unmap(peer, addr, length)	ASSERT_EQ(0, _peer_unmap(peer, addr, length))
 #define peer_poke(peer, addr, word)	ASSERT_EQ(0, _peer_poke(peer, addr, word))
+#define peer_raw_var_free_err(err, peer, handle) \
+					ASSERT_EQ(err, _peer_raw_var_free(peer, handle))
+#define peer_dm_alloc(peer, length, token, handle) \
+					ASSERT_EQ(0, _peer_dm_alloc(peer, length, token, handle))
 #define peer_dm_import(peer, handle, token) \
 					ASSERT_EQ(0, _peer_dm_import(peer, handle, token))
 #define peer_dm_read(peer, token, offset, word) \
@@ -311,6 +386,25 @@ do { \
 #define peer_dm_free(peer, token)	ASSERT_EQ(0, _peer_dm_free(peer, token))
 #define peer_dm_free_err(err, peer, token) \
 					ASSERT_EQ(err, _peer_dm_free(peer, token))
+#define peer_dm_import_err(err, peer, handle) \
+do { \
+	uint64_t __token; \
+	ASSERT_EQ(err, _peer_dm_import(peer, handle, &__token)); \
+} while (0)
+#define peer_dm_reg(peer, token, length, mr) \
+					ASSERT_EQ(0, _peer_dm_reg(peer, token, length, mr))
+#define peer_mr_dereg(peer, mr)		ASSERT_EQ(0, _peer_mr_dereg(peer, mr))
+#define peer_dm_map_op(peer, token, op, addr) \
+					ASSERT_EQ(0, _peer_dm_map_op(peer, token, op, addr))
+#define peer_dm_export(peer, token, number) \
+					ASSERT_EQ(0, _peer_dm_export(peer, token, number))
+#define peer_raw_export(peer, off, number) \
+					ASSERT_EQ(0, _peer_raw_export(peer, off, number))
+#define peer_raw_export_err(err, peer, off) \
+do { \
+	int __number; \
+	ASSERT_EQ(err, _peer_raw_export(peer, off, &__number)); \
+} while (0)
 #define peer_keep_fd(peer, fd, number)	ASSERT_EQ(0, _peer_keep_fd(peer, fd, number))
 #define peer_close_fd(peer, number)	ASSERT_EQ(0, _peer_close_fd(peer, number))
 

@@ -23,11 +23,18 @@
  * @PEER_VAR_UNIMPORT: token in arg
  * @PEER_UNMAP: address and length in arg
  * @PEER_POKE: address and word in arg
+ * @PEER_RAW_VAR_FREE: handle in arg
+ * @PEER_DM_ALLOC: bytes in arg; answer: token and handle in arg
  * @PEER_DM_IMPORT: handle in arg; answer: token in arg
  * @PEER_DM_READ: token and offset in arg; answer: word in arg
  * @PEER_DM_WRITE: token, offset and word in arg
  * @PEER_DM_UNIMPORT: token in arg
  * @PEER_DM_FREE: token in arg
+ * @PEER_DM_REG: token and bytes in arg; answer: token of the region in arg
+ * @PEER_MR_DEREG: token of the region in arg
+ * @PEER_DM_MAP_OP: token and operation in arg; answer: address in arg
+ * @PEER_DM_EXPORT: token in arg; answer: descriptor in arg
+ * @PEER_RAW_EXPORT: offset in arg; answer as for PEER_DM_EXPORT
  * @PEER_KEEP_FD: keep the descriptor that comes along; answer: its number in arg
  * @PEER_CLOSE_FD: number in arg
  */
@@ -44,11 +51,18 @@ enum peer_op {
 	PEER_VAR_UNIMPORT,
 	PEER_UNMAP,
 	PEER_POKE,
+	PEER_RAW_VAR_FREE,
+	PEER_DM_ALLOC,
 	PEER_DM_IMPORT,
 	PEER_DM_READ,
 	PEER_DM_WRITE,
 	PEER_DM_UNIMPORT,
 	PEER_DM_FREE,
+	PEER_DM_REG,
+	PEER_MR_DEREG,
+	PEER_DM_MAP_OP,
+	PEER_DM_EXPORT,
+	PEER_RAW_EXPORT,
 	PEER_KEEP_FD,
 	PEER_CLOSE_FD,
 };

@@ -14,6 +14,9 @@
 /* The peer's only context. */
 static struct ibv_context *peer_ctx;
 
+/* Of its memory regions. */
+static struct ibv_pd *peer_pd;
+
 static struct mlx5dv_var *peer_token_var(const struct peer_msg *msg)
 {
 	return (struct mlx5dv_var *)(uintptr_t)msg->arg[0];
@@ -58,6 +61,19 @@ static int peer_do_close(void)
 	int err = ibv_close_device(peer_ctx) ? errno : 0;
 
 	peer_ctx = NULL;
+	peer_pd = NULL;
+	return err;
+}
+
+static int peer_do_dm_alloc(struct peer_msg *msg)
+{
+	struct ibv_dm *dm;
+	int err;
+
+	err = _dm_alloc(peer_ctx, msg->arg[0], &dm);
+	msg->arg[0] = (uintptr_t)dm;
+	if (!err)
+		msg->arg[1] = dm->handle;
 	return err;
 }
 
@@ -86,6 +102,42 @@ static int peer_do_dm_write(struct peer_msg *msg)
 	uint32_t word = msg->arg[2];
 
 	return ibv_memcpy_to_dm(peer_token_dm(msg), msg->arg[1], &word, sizeof(word));
+}
+
+static int peer_do_dm_reg(struct peer_msg *msg)
+{
+	struct ibv_mr *mr;
+	int err;
+
+	if (!peer_pd)
+		peer_pd = ibv_alloc_pd(peer_ctx);
+	if (!peer_pd)
+		return errno;
+	err = _mr_reg_dm(peer_pd, peer_token_dm(msg), 0, msg->arg[1], &mr);
+	msg->arg[0] = (uintptr_t)mr;
+	return err;
+}
+
+static int peer_do_map_op(struct peer_msg *msg)
+{
+	void *addr;
+	int err;
+
+	err = _dm_map_op(peer_token_dm(msg), msg->arg[1], &addr);
+	msg->arg[0] = (uintptr_t)addr;
+	return err;
+}
+
+static int peer_do_export(struct peer_msg *msg)
+{
+	int err, fd;
+
+	if (msg->op == PEER_DM_EXPORT)
+		err = _dmabuf_export(peer_token_dm(msg), &fd);
+	else
+		err = _raw_dmabuf_export(peer_ctx->cmd_fd, msg->arg[0], &fd);
+	msg->arg[0] = fd;
+	return err;
 }
 
 /* @fd is -1 afterwards if the descriptor that came along is kept. */
@@ -130,6 +182,10 @@ static int peer_do(struct peer_msg *msg, int *fd)
 		map = (uint32_t *)(uintptr_t)msg->arg[0];
 		__atomic_store_n(map, (uint32_t)msg->arg[1], __ATOMIC_RELAXED);
 		return 0;
+	case PEER_RAW_VAR_FREE:
+		return _raw_var_free(peer_ctx->cmd_fd, msg->arg[0]);
+	case PEER_DM_ALLOC:
+		return peer_do_dm_alloc(msg);
 	case PEER_DM_IMPORT:
 		return peer_do_dm_import(msg);
 	case PEER_DM_READ:
@@ -141,6 +197,15 @@ static int peer_do(struct peer_msg *msg, int *fd)
 		return 0;
 	case PEER_DM_FREE:
 		return ibv_free_dm(peer_token_dm(msg));
+	case PEER_DM_REG:
+		return peer_do_dm_reg(msg);
+	case PEER_MR_DEREG:
+		return ibv_dereg_mr((struct ibv_mr *)(uintptr_t)msg->arg[0]);
+	case PEER_DM_MAP_OP:
+		return peer_do_map_op(msg);
+	case PEER_DM_EXPORT:
+	case PEER_RAW_EXPORT:
+		return peer_do_export(msg);
 	case PEER_KEEP_FD:
 		msg->arg[0] = *fd;
 		*fd = -1;
