@@ -3,19 +3,27 @@
  * Device memory that is SW ICM: the memory that software puts flow steering
  * tables into.
  *
- * It has no page of the BAR and so no mapping: only the device, which is told
- * to create and destroy a general object, knows of it.
+ * It has no page of the BAR and so no mapping: the kernel has a uobject of it and no
+ * mmap entry, and the device is told to create and destroy a general object.  What is
+ * behind that uobject can only be read with it locked, see deref in
+ * Documentation/uobjscope.rst.
  */
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
 #include "common/dm_ops.h"
+#include "common/kernel_counts.h"
+#include "common/uverbs_ioctl.h"
 
 #define OBJ_TYPE_SW_ICM	0x8
 #define BLOCK		4096
@@ -24,6 +32,7 @@ FIXTURE(sw_icm)
 {
 	struct bed bed;
 	struct ibv_context *ctx;
+	struct kernel_counts counts;
 	struct ibv_pd *pd;
 	int64_t seq;
 };
@@ -31,36 +40,42 @@ FIXTURE(sw_icm)
 FIXTURE_VARIANT(sw_icm)
 {
 	enum mlx5dv_alloc_dm_type type;
+	uint64_t kernel_type;
 	const char *region;
 };
 
 FIXTURE_VARIANT_ADD(sw_icm, steering)
 {
 	.type = MLX5DV_DM_TYPE_STEERING_SW_ICM,
+	.kernel_type = MLX5_IB_UAPI_DM_TYPE_STEERING_SW_ICM,
 	.region = "steering",
 };
 
 FIXTURE_VARIANT_ADD(sw_icm, header_modify)
 {
 	.type = MLX5DV_DM_TYPE_HEADER_MODIFY_SW_ICM,
+	.kernel_type = MLX5_IB_UAPI_DM_TYPE_HEADER_MODIFY_SW_ICM,
 	.region = "header_modify",
 };
 
 FIXTURE_VARIANT_ADD(sw_icm, header_modify_pattern)
 {
 	.type = MLX5DV_DM_TYPE_HEADER_MODIFY_PATTERN_SW_ICM,
+	.kernel_type = MLX5_IB_UAPI_DM_TYPE_HEADER_MODIFY_PATTERN_SW_ICM,
 	.region = "header_modify_pattern",
 };
 
 FIXTURE_VARIANT_ADD(sw_icm, encap)
 {
 	.type = MLX5DV_DM_TYPE_ENCAP_SW_ICM,
+	.kernel_type = MLX5_IB_UAPI_DM_TYPE_ENCAP_SW_ICM,
 	.region = "encap",
 };
 
 FIXTURE_SETUP(sw_icm)
 {
-	if (!bed_make(_metadata, &self->bed, true))
+	if (!bed_make(_metadata, &self->bed, true) ||
+	    !counts_begin(_metadata, &self->bed, &self->counts))
 		return;
 	self->ctx = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, self->ctx);
@@ -68,15 +83,57 @@ FIXTURE_SETUP(sw_icm)
 	ASSERT_NE(NULL, self->pd);
 	self->seq = vhca_seq(&self->bed.dev);
 	ASSERT_LE(0, self->seq);
+	counts_of(_metadata, &self->counts, self->ctx->cmd_fd);
 }
 
 FIXTURE_TEARDOWN(sw_icm)
 {
-	EXPECT_EQ(0, ibv_dealloc_pd(self->pd));
-	if (self->ctx)
+	if (self->ctx) {
+		EXPECT_EQ(0, ibv_dealloc_pd(self->pd));
 		EXPECT_EQ(0, ibv_close_device(self->ctx));
+	}
+	counts_end(_metadata, &self->counts);
 	bed_unmake(_metadata, &self->bed);
 }
+
+static int set_deref(char value)
+{
+	const int fd = open("/sys/module/uobjscope/parameters/deref", O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	n = write(fd, &value, 1);
+	close(fd);
+	return n < 0 ? errno : 0;
+}
+
+/* A snapshot for which uobjects are locked to see what is behind them. */
+#define LOOK_BEHIND() \
+do { \
+	ASSERT_EQ(0, set_deref('1')); \
+	EXPECT_EQ(0, scope_take(&self->counts.scope)); \
+	ASSERT_EQ(0, set_deref('0')); \
+} while (0)
+
+/* By the last such snapshot the only DM is at rest, with so many regions. */
+#define ASSERT_SW_ICM(regions, start, size) \
+do { \
+	ASSERT_ONE(UOBJ, OURS("type=DM"), \
+		   scope_kv("ref=2 usecnt=0 state=live class=idr !entry dm_users=%d", regions)); \
+	ASSERT_ONE(UOBJ, OURS("type=DM"), \
+		   scope_kv("dm_type=%s_sw_icm dev_addr=%lu dm_size=%lu", variant->region, \
+			    start, size)); \
+	ASSERT_NONE(MMAP, OURS("kind=MEMIC")); \
+	ASSERT_DEVICE(0, "memic_pages_used"); \
+	ASSERT_LEDGER(1, "general_object"); \
+} while (0)
+
+#define ASSERT_NO_SW_ICM() \
+do { \
+	ASSERT_NONE(UOBJ, OURS("type=DM")); \
+	ASSERT_LEDGER(0, "general_object"); \
+} while (0)
 
 static int sw_icm_alloc(struct ibv_context *ctx, enum mlx5dv_alloc_dm_type type, size_t length,
 			uint32_t log_align, struct ibv_dm **dm)
@@ -127,8 +184,8 @@ static int sw_icm_look(const struct device *dev, int64_t seq, const char *region
 	ASSERT_EQ(count, vhca_count_since(&self->bed.dev, self->seq, opcode, VHCA_ANY))
 
 /*
- * DM-11: The device is told once to create and once to destroy.  The size is a
- * power of two; the address is the one that the device has in its book.
+ * DM-11: The device is told once to create and once to destroy.  The size is a power
+ * of two; address and size in the kernel are those that the device has in its book.
  */
 TEST_F(sw_icm, dm_11_alloc_and_free)
 {
@@ -152,11 +209,15 @@ TEST_F(sw_icm, dm_11_alloc_and_free)
 		obj = (struct mlx5dv_obj) { .dm = { .in = dm, .out = &dv } };
 		ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM));
 		ASSERT_EQ(start, dv.remote_va);
-		ASSERT_COMMANDS(1, VHCA_CREATE_GENERAL);
-		ASSERT_COMMANDS(0, VHCA_DESTROY_GENERAL);
+		LOOK_BEHIND();
+		ASSERT_SW_ICM(0, start, size);
+		ASSERT_ONE(UOBJ, OURS("type=DM handle=%u", dm->handle),
+			   scope_kv("length=%lu", lengths[i][0]));
 		dm_free(dm);
+		LOOK();
+		ASSERT_NO_SW_ICM();
+		ASSERT_COMMANDS(1, VHCA_CREATE_GENERAL);
 		ASSERT_COMMANDS(1, VHCA_DESTROY_GENERAL);
-		ASSERT_LEDGER(0, "general_object");
 	}
 }
 
@@ -190,7 +251,11 @@ TEST_F(sw_icm, dm_11_exhaustion)
 		ASSERT_LE(1, n);
 		ASSERT_GT(64, n);
 		ASSERT_LEDGER(n, "general_object");
+		LOOK();
+		ASSERT_COUNT(n, UOBJ, OURS("type=DM ref=2 usecnt=0 state=live"));
 		ALLOC_ERR(ENOMEM, BLOCK);
+		LOOK();
+		ASSERT_UNCHANGED();
 		/* One is free again, and it is that one. */
 		self->seq = vhca_seq(&self->bed.dev);
 		dm_free(dm[n - 1]);
@@ -199,11 +264,15 @@ TEST_F(sw_icm, dm_11_exhaustion)
 					 &size));
 		for (i = 0; i < n; i++)
 			dm_free(dm[i]);
-		ASSERT_LEDGER(0, "general_object");
+		LOOK();
+		ASSERT_NO_SW_ICM();
 	}
 }
 
-/* DM-03, DM-11: A region counts; what it is on cannot go before it. */
+/*
+ * DM-03, DM-11: A region counts; what it is on cannot go before it, and a free that
+ * fails changes nothing.
+ */
 TEST_F(sw_icm, dm_11_region)
 {
 	struct vhca_object mkey;
@@ -216,28 +285,40 @@ TEST_F(sw_icm, dm_11_region)
 	mr_reg_dm(self->pd, dm, BLOCK, BLOCK, &mr);
 	ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", mr_mkey(mr), &mkey));
 	ASSERT_STREQ("sw_icm", mkey.mode);
+	LOOK_BEHIND();
+	ASSERT_SW_ICM(1, start, size);
+	ASSERT_ONE(UOBJ, OURS("type=MR"), scope_kv("ref=2 usecnt=0 lkey=%u", mr->lkey));
 	mr_reg_dm_err(EINVAL, self->pd, dm, BLOCK, BLOCK + 1);
 	dm_free_err(EBUSY, dm);
-	ASSERT_LEDGER(1, "general_object");
+	LOOK_BEHIND();
+	ASSERT_UNCHANGED();
+	ASSERT_SW_ICM(1, start, size);
 	mr_dereg(mr);
+	LOOK_BEHIND();
+	ASSERT_SW_ICM(0, start, size);
 	dm_free(dm);
-	ASSERT_LEDGER(0, "general_object");
+	LOOK();
+	ASSERT_NO_SW_ICM();
 }
 
-/* DM-12: There is nothing to map, to export or to import. */
+/* DM-12, IMP-13, ERRNO-DM: There is nothing to map, to export or to import. */
 TEST_F(sw_icm, dm_12_no_mapping)
 {
-	struct ibv_dm *dm, *import;
+	struct ibv_dm *dm;
 	void *map;
-	int fd;
 
 	ALLOC(BLOCK, &dm);
-	ASSERT_NE(0, _dmabuf_export(dm, &fd));
+	LOOK();
+	dmabuf_export_err(EINVAL, dm);
 	/* Where the first device memory of a context is mapped from. */
 	map = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED, self->ctx->cmd_fd,
 		   (off_t)MLX5_IB_MMAP_DEVICE_MEM << 8 << 12);
 	ASSERT_EQ(MAP_FAILED, map);
-	ASSERT_EQ(EOPNOTSUPP, _dm_import(self->ctx, dm->handle, &import));
+	dm_import_err(EOPNOTSUPP, self->ctx, dm->handle);
+	raw_dm_query_err(EOPNOTSUPP, self->ctx->cmd_fd, dm->handle, 0);
+	LOOK();
+	ASSERT_UNCHANGED();
+	ASSERT_ONE(UOBJ, OURS("type=DM"), "ref=2 usecnt=0 state=live");
 	dm_free(dm);
 }
 
@@ -253,39 +334,86 @@ static int set_capability(int capability, bool on)
 	return syscall(SYS_capset, &header, data) ? errno : 0;
 }
 
-/* DM-11: It takes two capabilities, and without them the device hears nothing. */
+/*
+ * DM-11, ERRNO-DM: It takes two capabilities, and without them the device hears
+ * nothing.
+ */
 TEST_F(sw_icm, dm_11_capabilities)
 {
 	static const int needed[] = { CAP_NET_RAW, CAP_SYS_RAWIO };
 	struct ibv_dm *dm;
 	unsigned int i;
 
+	LOOK();
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
 		ASSERT_EQ(0, set_capability(needed[i], false));
 		EXPECT_EQ(EPERM, sw_icm_alloc(self->ctx, variant->type, BLOCK, 0, &dm));
 		ASSERT_EQ(0, set_capability(needed[i], true));
 	}
+	LOOK();
+	ASSERT_UNCHANGED();
 	ASSERT_COMMANDS(0, VHCA_CREATE_GENERAL);
 }
 
-/* DM-11, UOBJ: What is left is given back when the context is closed. */
+/* DM_ALLOC of a type, with an answer that the kernel cannot write. */
+static int alloc_without_answer(int fd, uint64_t type)
+{
+	const uint64_t length = BLOCK;
+	const uint32_t alignment = 0;
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(UVERBS_ATTR_ALLOC_DM_HANDLE, 0),
+		uverbs_in(UVERBS_ATTR_ALLOC_DM_LENGTH, &length, sizeof(length)),
+		uverbs_in(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, &alignment, sizeof(alignment)),
+		uverbs_out(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, UVERBS_BAD_POINTER,
+			   sizeof(uint64_t)),
+		uverbs_in(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, &type, sizeof(type)),
+	};
+
+	return uverbs_ioctl(fd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, attr, 5);
+}
+
+/*
+ * DM-11, DM-15, UOBJ-10: The address cannot be told to the caller: the device is told
+ * to destroy what it created, and nothing is left in the kernel.
+ */
+TEST_F(sw_icm, dm_15_answer_cannot_be_written)
+{
+	LOOK();
+	ASSERT_EQ(EFAULT, alloc_without_answer(self->ctx->cmd_fd, variant->kernel_type));
+	LOOK();
+	ASSERT_UNCHANGED();
+	ASSERT_COMMANDS(1, VHCA_CREATE_GENERAL);
+	ASSERT_COMMANDS(1, VHCA_DESTROY_GENERAL);
+	ASSERT_NO_SW_ICM();
+}
+
+/*
+ * DM-11, DM-16, UOBJ-06: What is left is given back when the context is closed, the
+ * region before what it is on.
+ */
 TEST_F(sw_icm, dm_11_close_with_it)
 {
 	struct ibv_dm *dm[2];
 	struct ibv_mr *mr;
+	int64_t mkey;
 
 	ALLOC(BLOCK, &dm[0]);
 	ALLOC(2 * BLOCK, &dm[1]);
 	mr_reg_dm(self->pd, dm[1], 0, BLOCK, &mr);
+	mkey = mr_mkey(mr);
+	LOOK_BEHIND();
+	ASSERT_ONE(UOBJ, OURS("type=DM handle=%u", dm[0]->handle), "ref=2 dm_users=0");
+	ASSERT_ONE(UOBJ, OURS("type=DM handle=%u", dm[1]->handle), "ref=2 dm_users=1");
 	ASSERT_LEDGER(2, "general_object");
-	/* The set-up's context, of which the end of the test wants one again. */
 	ASSERT_EQ(0, ibv_close_device(self->ctx));
-	ASSERT_LEDGER(0, "general_object");
+	self->ctx = NULL;
+	LOOK();
+	ASSERT_NONE(UFILE, OUR_UFILE);
+	ASSERT_NO_SW_ICM();
 	ASSERT_COMMANDS(2, VHCA_DESTROY_GENERAL);
-	self->ctx = device_open(&self->bed.dev);
-	ASSERT_NE(NULL, self->ctx);
-	self->pd = ibv_alloc_pd(self->ctx);
-	ASSERT_NE(NULL, self->pd);
+	mkey = vhca_last_since(&self->bed.dev, self->seq, VHCA_DESTROY_MKEY, mkey);
+	ASSERT_LT(0, mkey);
+	ASSERT_LT(mkey, vhca_last_since(&self->bed.dev, self->seq, VHCA_DESTROY_GENERAL, VHCA_ANY));
 }
 
 /* DM-11: The device refuses: so does the call, and nothing is left of it. */
@@ -293,11 +421,14 @@ TEST_F(sw_icm, dm_11_refused)
 {
 	struct ibv_dm *dm;
 
+	LOOK();
 	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults",
 				"opcode=CREATE_GENERAL_OBJECT status=limits_exceeded\n"));
 	ALLOC_ERR(ENOMEM, BLOCK);
 	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", "clear\n"));
-	ASSERT_LEDGER(0, "general_object");
+	LOOK();
+	ASSERT_UNCHANGED();
+	ASSERT_NO_SW_ICM();
 	ALLOC(BLOCK, &dm);
 	dm_free(dm);
 }
