@@ -65,6 +65,12 @@ check_documentation()
 	return $bad
 }
 
+# The catalogue, the tests' comments and Documentation/invariants.rst agree.
+check_invariants()
+{
+	scripts/invariants.py check
+}
+
 # Stated exceptions, each for a reason:
 #   FILE_PATH_CHANGES   there is no MAINTAINERS file in this tree
 #   LINE_SPACING        kselftest_harness.h declares fixtures with function-like macros

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests that need no guest: of the lab's scripts, of the runner's parsers, of
-# libuobjscope and the uobjscope command on snapshots that were saved, and of what of
-# uobjscope.ko makes text, compiled for the host.
+# Tests that need no guest: of the lab's scripts, of the runner's parsers, of the checker
+# of invariants, of libuobjscope and the uobjscope command on snapshots that were saved,
+# and of what of uobjscope.ko makes text, compiled for the host.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lab/lib.sh"
@@ -23,14 +23,24 @@ show_and_fail()	# what grep is to find; without arguments, all
 	return 1
 }
 
-python3 "$TOP/scripts/runner/tests/test_results.py" -v > "$out" 2>&1 || :
-while read -r name _ verdict; do
-	if [ "$verdict" = ok ]; then
-		check "runner-$name" true
-	else
-		check "runner-$name" show_and_fail
-	fi
-done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 - \2/p' "$out")
+# unit_tests PREFIX FILE: its results become ours.
+unit_tests()
+{
+	local prefix=$1 name verdict
+	python3 "$2" -v > "$out" 2>&1 || :
+	while read -r name verdict; do
+		if [ "$verdict" = ok ]; then
+			check "$prefix-$name" true
+		else
+			check "$prefix-$name" show_and_fail
+		fi
+	done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 \2/p' "$out")
+	grep -q '^Ran [1-9]' "$out" || check "$prefix-unit-tests" show_and_fail
+}
+
+unit_tests runner "$TOP/scripts/runner/tests/test_results.py"
+unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
+
 # In the root file system, which has all that they want.
 inside()
 {
@@ -59,5 +69,4 @@ take_tap()
 source=$("$LAB/kernel.sh" source)
 take_tap kernel inside --bind "$source:/ksrc" /src/user/tests/kernel/run.sh /out/kernel /ksrc
 take_tap user inside make -s -C /src/user OUTPUT=/out/user check
-grep -q '^Ran [1-9]' "$out" || check runner-unit-tests show_and_fail
 tally_end
