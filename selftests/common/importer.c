@@ -13,6 +13,8 @@
 #include "importer.h"
 #include "text.h"
 
+#define DMABUF_DEBUGFS	"/sys/kernel/debug/dma_buf"
+
 #define LAB_FILE	"/uobjscope/modules/" IMPORTER_MODULE ".ko"
 #define PATIENCE_MS	20000
 
@@ -39,6 +41,9 @@ const char *importer_missing(void)
 	static const char reason[] = "no " IMPORTER_DEVICE
 		": load dmabuf_importer.ko or name it in DMABUF_IMPORTER_KO, be root";
 
+	/* All that import have it for a witness. */
+	if (!geteuid() && access(DMABUF_DEBUGFS, F_OK))
+		return "no " DMABUF_DEBUGFS ": mount -t debugfs none /sys/kernel/debug";
 	if (access(IMPORTER_DEVICE, R_OK | W_OK) && _importer_load("") &&
 	    system("modprobe -q " IMPORTER_MODULE " 2> /dev/null"))
 		return reason;
