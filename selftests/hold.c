@@ -66,7 +66,10 @@ static int lend(struct held *held, int count)
 	int i, j;
 
 	for (i = 0; i < count; i++) {
-		held[i].dmabuf = ibv_dm_export_dmabuf_fd(held[i].dm);
+		held[i].dmabuf = rdma_core_dm_export(held[i].dm);
+		/* Where there are none, the rest is held. */
+		if (held[i].dmabuf < 0 && errno == ENOSYS)
+			continue;
 		if (held[i].dmabuf < 0)
 			return failed("ibv_dm_export_dmabuf_fd");
 		for (j = 0; j < count; j++)

@@ -137,7 +137,7 @@ ibdev_there() { [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] && [ -e /dev/in
 ibdev_gone() { [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; }
 
 # hold_begin COMMAND...: start a process that says ready and ends with its input, $holder.
-# What it said is in the file $said.
+# What it said is in the file $said.  Where it skips, so does the test, at once.
 hold_begin()
 {
 	fifo=$(mktemp -u) said=$(mktemp)
@@ -146,10 +146,17 @@ hold_begin()
 	holder=$!
 	exec 9> "$fifo"
 	rm "$fifo"
-	if ! wait_for "ready from $1" grep -q ready "$said"; then
-		cat "$said"
-		kill "$holder"
+	if ! late=$(wait_for "ready from $1" grep -q ready "$said"); then
+		kill "$holder" 2> /dev/null
 		exec 9>&-
+		wait "$holder"
+		if [ $? = "$KSFT_SKIP" ]; then
+			sed -n 's/^#  *SKIP  *//p' "$said"
+			rm "$said"
+			exit "$KSFT_SKIP"
+		fi
+		echo "$late"
+		cat "$said"
 		rm "$said"
 		return 1
 	fi

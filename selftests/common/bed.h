@@ -10,6 +10,7 @@
 #include "marker.h"
 #include "peer.h"
 #include "rest.h"
+#include "skip.h"
 #include "text.h"
 #include "vhca.h"
 
@@ -28,6 +29,8 @@ struct bed {
  * @_metadata: the harness's own
  * @edge: "begin" or "end"
  *
+ * From here on skip_test() knows the test.
+ *
  * The name is put together as the harness does it for the result line.  It
  * hands the variant's name to nobody, so this is looked up by the address of
  * the variant's data.
@@ -44,6 +47,8 @@ static inline void bed_mark(struct __test_metadata *_metadata, const char *edge)
 	snprintf(name, sizeof(name), "%s%s%s.%s", _metadata->fixture->name,
 		 variant[0] ? "." : "", variant, _metadata->name);
 	marker_write(edge, name);
+	skip_begin(_metadata->results->reason, sizeof(_metadata->results->reason),
+		   &_metadata->exit_code);
 }
 
 /**

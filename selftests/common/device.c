@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "rdma_core.h"
 #include "text.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
@@ -152,13 +153,14 @@ static int device_make_regions(struct ibv_context *ctx)
 		err = errno;
 	dm = ibv_alloc_dm(ctx, &attr);
 	if (dm) {
-		fd = ibv_dm_export_dmabuf_fd(dm);
+		fd = rdma_core_dm_export(dm);
 		if (fd >= 0) {
 			mr = ibv_reg_dmabuf_mr(pd, 0, 4096, 0, fd, IBV_ACCESS_LOCAL_WRITE);
 			if (!mr || ibv_dereg_mr(mr))
 				err = errno;
 			close(fd);
-		} else {
+		} else if (errno != ENOSYS) {
+			/* Without dma-bufs nothing is made for them. */
 			err = errno;
 		}
 		if (ibv_free_dm(dm))

@@ -67,10 +67,13 @@ enum peer_op {
 	PEER_CLOSE_FD,
 };
 
+/* The peer lacks what the test needs, and is gone. */
+#define PEER_SKIPS	(-1)
+
 /**
  * struct peer_msg - a request or its answer
  * @op: what to do
- * @err: answer: 0 or an errno
+ * @err: answer: 0, an errno, or PEER_SKIPS with the reason in @data
  * @arg: numbers, see enum peer_op
  * @data: bytes, see enum peer_op
  */

@@ -13,7 +13,8 @@
  * @program: its name
  * @device: the device under test, as ibv_devices prints it
  *
- * What it prints is written as diagnostics.
+ * What it prints is written as diagnostics.  A reproducer that needs a newer rdma-core
+ * ends the test as skipped.
  *
  * Return: 0 if it says that all is well, 1 if it says that the fault is there,
  * REPRODUCE_CANNOT_TELL, or -1 if it ended in another way.

@@ -5,6 +5,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "rdma_core.h"
 #include "uverbs_ioctl.h"
 #include "var_ops.h"
 
@@ -14,6 +15,8 @@
 int _var_alloc(struct ibv_context *ctx, uint32_t flags, struct mlx5dv_var **var)
 {
 	*var = mlx5dv_alloc_var(ctx, flags);
+	if (!*var)
+		rdma_core_no_tlp(flags, errno);
 	return *var ? 0 : errno;
 }
 
