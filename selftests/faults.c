@@ -285,7 +285,7 @@ TEST_F(faults, dm_13_no_room_here)
 	dm_free(dm);
 }
 
-/* The operation fails; the memory does not mind. */
+/* DM-07: The operation fails; the memory does not mind. */
 TEST_F(faults, dm_07_operation_refused)
 {
 	struct ibv_dm *dm;

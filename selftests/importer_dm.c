@@ -6,7 +6,6 @@
  * The device's ledger says where the memory is and whether it was given back,
  * uobjscope.ko what the kernel counts, and the importer what it was told.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -234,6 +233,10 @@ do { \
 	ASSERT_FALSE(caller_is_done(caller)); \
 } while (0)
 
+/*
+ * ATT-07: Freeing the memory waits for an importer that unmaps when it is told to, and
+ * nothing of it is given back before.
+ */
 TEST_F(importer_dm, att_07_on_release)
 {
 	struct caller caller;
@@ -253,6 +256,10 @@ TEST_F(importer_dm, att_07_on_release)
 	ASSERT_NO_EVENT();
 }
 
+/*
+ * ATT-07: An importer that never unmaps of itself is waited for as well, until somebody
+ * unmaps for it.
+ */
 TEST_F(importer_dm, att_07_never)
 {
 	struct caller caller;
@@ -391,7 +398,7 @@ TEST_F(importer_dm, att_16_waits_for_the_slowest)
 }
 
 /*
- * A stalled callback holds uverbs within its walk: it has marked the dma-buf as
+ * ATT-07, ATT-16: A stalled callback holds uverbs within its walk: it has marked the dma-buf as
  * revoked, later importers are still mapped, and the reservation object is locked.
  */
 TEST_F(importer_dm, att_07_stall)
@@ -446,7 +453,9 @@ TEST_F(importer_dm, att_12_attachment_keeps_the_dmabuf)
 	ASSERT_MEMIC_FREED(1);
 }
 
-/* A PCI function that uverbs cannot reach peer to peer: it can attach, but not map. */
+/*
+ * ATT-02: A PCI function that uverbs cannot reach peer to peer can attach, but not map.
+ */
 TEST_F(importer_dm, att_02_foreign_device)
 {
 	struct dmabuf_importer_query query;
@@ -469,161 +478,6 @@ TEST_F(importer_dm, att_02_foreign_device)
 	importer_detach(self->imp, id);
 	ASSERT_DMABUF("file_ref=1 kref=1");
 	dm_free(self->dm);
-}
-
-/*
- * The importing function loses its driver, or goes altogether, while it is attached
- * and mapped: its struct device and the attachment stay until they are given back.
- */
-FIXTURE(importer_device)
-{
-	struct device dev;
-	int imp;
-};
-
-FIXTURE_SETUP(importer_device)
-{
-	const char *missing;
-
-	bed_mark(_metadata, "begin");
-	missing = device_find(&self->dev);
-	if (!missing)
-		missing = importer_missing();
-	if (missing) {
-		bed_mark(_metadata, "end");
-		SKIP(return, "%s", missing);
-	}
-	importer_open(&self->imp);
-}
-
-FIXTURE_TEARDOWN(importer_device)
-{
-	EXPECT_EQ(0, close(self->imp));
-	bed_mark(_metadata, "end");
-}
-
-static int driver_do(const char *what, const char *pci)
-{
-	char path[64];
-	int fd, err;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/mlx5_core/%s", what);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	err = write(fd, pci, strlen(pci)) < 0 ? errno : 0;
-	close(fd);
-	return err;
-}
-
-/* Others want the device after us; the driver loads its part for RDMA later. */
-static const char *device_wait(void)
-{
-	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
-	const char *missing;
-	struct device dev;
-	int tries;
-
-	for (tries = 0; tries < 1000; tries++) {
-		missing = device_find(&dev);
-		if (!missing)
-			return NULL;
-		nanosleep(&pause, NULL);
-	}
-	return missing;
-}
-
-/* The export was attached and mapped so often, and all of it was given back. */
-#define ASSERT_GIVEN_BACK(export, times_attached, times_mapped) \
-do { \
-	struct dmabuf_importer_export_query __query; \
-	importer_export_query(self->imp, (export)->id, &__query); \
-	ASSERT_EQ(times_attached, __query.attaches); \
-	ASSERT_EQ(times_attached, __query.detaches); \
-	ASSERT_EQ(times_mapped, __query.maps); \
-	ASSERT_EQ(times_mapped, __query.unmaps); \
-} while (0)
-
-TEST_F_TIMEOUT(importer_device, unbound, 120)
-{
-	struct dmabuf_importer_export export = { .size = DM_SIZE };
-	uint32_t id, second;
-
-	importer_export(self->imp, &export);
-	importer_attach(self->imp, self->dev.pci, export.fd, P2P, 0, &id);
-	importer_map(self->imp, id);
-	ASSERT_EQ(0, driver_do("unbind", self->dev.pci));
-	importer_unmap(self->imp, id);
-	importer_map(self->imp, id);
-	/* A function without a driver is a device all the same. */
-	importer_attach(self->imp, self->dev.pci, export.fd, P2P, 0, &second);
-	importer_map(self->imp, second);
-	ASSERT_EQ(0, driver_do("bind", self->dev.pci));
-	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_WAIT_UNMAPPED, 0);
-	importer_detach(self->imp, id);
-	importer_detach(self->imp, second);
-	ASSERT_GIVEN_BACK(&export, 2U, 3U);
-	ASSERT_EQ(0, close(export.fd));
-	ASSERT_EQ(NULL, device_wait());
-}
-
-/* What the virtual HCA was loaded with, for loading it again. */
-static int vhca_parameters(char *to, size_t size)
-{
-	static const char dir[] = "/sys/module/mlx5_vhca/parameters";
-	struct dirent *entry;
-	char path[300], *value;
-	size_t n = 0;
-	DIR *d;
-
-	d = opendir(dir);
-	if (!d)
-		return errno;
-	to[0] = 0;
-	while ((entry = readdir(d))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		value = text_read(path);
-		if (!value)
-			continue;
-		value[strcspn(value, "\n")] = 0;
-		n += snprintf(to + n, size - n, "%s=%s ", entry->d_name, value);
-		free(value);
-		if (n >= size)
-			break;
-	}
-	closedir(d);
-	return n < size ? 0 : E2BIG;
-}
-
-TEST_F_TIMEOUT(importer_device, removed, 120)
-{
-	const char *file = getenv("MLX5_VHCA_KO") ?: "/uobjscope/modules/mlx5_vhca.ko";
-	struct dmabuf_importer_export export = { .size = DM_SIZE };
-	char parameters[1024];
-	uint32_t id;
-	int fd, err;
-
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || vhca_parameters(parameters, sizeof(parameters)))
-		SKIP(return, "mlx5_vhca.ko cannot be loaded again: name it in MLX5_VHCA_KO");
-	importer_export(self->imp, &export);
-	importer_attach(self->imp, self->dev.pci, export.fd, P2P, 0, &id);
-	importer_map(self->imp, id);
-	ASSERT_EQ(0, syscall(SYS_delete_module, "mlx5_vhca", O_NONBLOCK));
-	importer_attach_err(ENODEV, self->imp, self->dev.pci, export.fd, P2P, 0);
-	importer_unmap(self->imp, id);
-	importer_map(self->imp, id);
-	err = syscall(SYS_finit_module, fd, parameters, 0) ? errno : 0;
-	ASSERT_EQ(0, err);
-	/* There is another function of that name now, and this one still is the old one. */
-	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_WAIT_UNMAPPED, 0);
-	importer_detach(self->imp, id);
-	ASSERT_GIVEN_BACK(&export, 1U, 2U);
-	ASSERT_EQ(0, close(export.fd));
-	ASSERT_EQ(0, close(fd));
-	ASSERT_EQ(NULL, device_wait());
 }
 
 int main(int argc, char **argv)
