@@ -145,14 +145,15 @@ TEST_F(importer_dm, att_01_refusals)
 }
 
 /*
- * ATT-02: What is mapped is the device memory, where the device has it behind its
- * BAR.  The CPU cannot read it through the dma-buf.
+ * ATT-02, S12, S13: What is mapped, in either direction and in both, is the device memory,
+ * where the device has it behind its BAR.  The CPU cannot read it through the dma-buf.
  */
 TEST_F(importer_dm, att_02_map)
 {
+	struct dmabuf_importer_map map;
 	struct dmabuf_importer_entry entry[2];
 	struct dmabuf_sign sign;
-	uint32_t id, count = 2;
+	uint32_t id, direction, count = 2;
 	uint64_t length;
 	char byte;
 
@@ -179,6 +180,16 @@ TEST_F(importer_dm, att_02_map)
 	importer_unmap(self->imp, id);
 	ASSERT_DMABUF("ref=2 file_ref=2 kref=1 revoked=0");
 	ASSERT_ATTACHED(1, "mapped=0 pinned=0");
+	for (direction = 1; direction <= 2; direction++) {
+		map = (struct dmabuf_importer_map){ .id = id, .direction = direction };
+		ASSERT_EQ(0, importer_ioctl(self->imp, DMABUF_IMPORTER_MAP, &map));
+		count = 2;
+		importer_entries(self->imp, id, 0, entry, &count);
+		ASSERT_EQ(1U, count);
+		ASSERT_EQ(self->bar + self->memic.id, entry[0].address);
+		ASSERT_DMABUF("ref=2 file_ref=2 kref=2 revoked=0");
+		importer_unmap(self->imp, id);
+	}
 	importer_map(self->imp, id);
 	importer_detach(self->imp, id);
 	ASSERT_DMABUF("ref=2 file_ref=1 kref=1 revoked=0");
@@ -221,9 +232,7 @@ TEST_F(importer_dm, att_05_at_once)
 	ASSERT_MEMIC_FREED(0);
 }
 
-/*
- * ATT-07: A free waits for the last unmap, for whatever reason it does not come.
- */
+/* A free waits for the last unmap, for whatever reason it does not come. */
 #define ASSERT_FREE_WAITS(caller) \
 do { \
 	caller_waits(caller, WAITS_FOR_UNMAP); \
@@ -233,10 +242,7 @@ do { \
 	ASSERT_FALSE(caller_is_done(caller)); \
 } while (0)
 
-/*
- * ATT-07: Freeing the memory waits for an importer that unmaps when it is told to, and
- * nothing of it is given back before.
- */
+/* ATT-07, ATT-05: A free waits for an importer that gives the mapping back when it likes. */
 TEST_F(importer_dm, att_07_on_release)
 {
 	struct caller caller;
@@ -398,8 +404,9 @@ TEST_F(importer_dm, att_16_waits_for_the_slowest)
 }
 
 /*
- * ATT-07, ATT-16: A stalled callback holds uverbs within its walk: it has marked the dma-buf as
- * revoked, later importers are still mapped, and the reservation object is locked.
+ * ATT-07, ATT-05, ATT-16: A stalled callback holds uverbs within its walk: it has marked
+ * the dma-buf as revoked, later importers are still mapped, and the reservation object
+ * is locked.
  */
 TEST_F(importer_dm, att_07_stall)
 {
@@ -453,9 +460,7 @@ TEST_F(importer_dm, att_12_attachment_keeps_the_dmabuf)
 	ASSERT_MEMIC_FREED(1);
 }
 
-/*
- * ATT-02: A PCI function that uverbs cannot reach peer to peer can attach, but not map.
- */
+/* ATT-02: A PCI function that uverbs cannot reach peer to peer: it can attach, but not map. */
 TEST_F(importer_dm, att_02_foreign_device)
 {
 	struct dmabuf_importer_query query;
