@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # skips.sh [NAME...]: the suite where it cannot test, in guests without root, without
-# debugfs, with a device of another kind: each test is skipped with a reason, none fails,
-# and none passes that has not tested.
+# debugfs, with a device of another kind, with an older rdma-core: each test is skipped
+# with a reason, or tests what can be tested there; none fails.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/../../lab/lib.sh"
@@ -22,7 +22,7 @@ find "$built/modules" -name '*.ko' -exec cp {} "$w/tree/modules/" \;
 mkdir "$w/tree/install/skips"
 cp "$TOP"/scripts/runner/tests/skips/*.sh "$w/tree/install/skips/"
 echo timeout=300 > "$w/tree/install/skips/settings"
-for p in as_nobody without_debugfs only_rxe; do
+for p in as_nobody without_debugfs only_rxe old_library; do
 	echo "skips:$p.sh"
 done >> "$w/tree/install/kselftest-list.txt"
 
@@ -45,6 +45,33 @@ rxe_layer()
 	done > "$layer/rxe/order"
 	cp "$rootfs/etc/libibverbs.d/rxe.driver" "$layer/etc/libibverbs.d/"
 	(cd "$rootfs" && cp --parents usr/lib/x86_64-linux-gnu/libibverbs/librxe-*.so "$layer/")
+}
+
+# rdma-core 56, of Debian trixie, as a layer over the newer one.
+fetch_old_library()
+{
+	local deb
+	mkdir "$1/debs"
+	{
+		"$LAB/apt.sh" "$1/apt" trixie apt-get update &&
+			(cd "$1/debs" &&
+				"$LAB/apt.sh" "$1/apt" trixie apt-get download libibverbs1 ibverbs-providers)
+	} > "$CACHE/log/rdma-core-trixie.log" 2>&1 || return 1
+	for deb in "$1"/debs/*.deb; do
+		dpkg-deb -x "$deb" "$1/root" || return 1
+	done
+	rm -r "$1/debs" "$1/apt"
+}
+
+old_library_layer()
+{
+	local lib=usr/lib/x86_64-linux-gnu layer=$w/old dir
+	# That of the distribution, whatever the host's own was.
+	dir=$(cache_entry "rdma-core-trixie-$(cache_key "$("$LAB/mirror.sh")" "@$0")" 100 fetch_old_library) ||
+		return 1
+	mkdir -p "$layer/$lib/libibverbs"
+	cp -L "$dir/root/$lib"/lib{ibverbs,mlx5}.so.1 "$layer/$lib/"
+	cp -L "$dir/root/$lib"/libibverbs/libmlx5-rdmav*.so "$layer/$lib/libibverbs/"
 }
 
 # guest NAME ARGUMENT...: each result of the guest becomes ours.
@@ -71,4 +98,9 @@ rxe_layer
 guest as-nobody as_nobody
 guest without-debugfs without_debugfs
 guest only-rxe --no-vhca --layer "$w/rxe" only_rxe
+if (old_library_layer); then
+	guest old-library --layer "$w/old" old_library
+else
+	skip old-library "the packages of rdma-core in trixie cannot be fetched"
+fi
 tally_end
