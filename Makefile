@@ -72,7 +72,7 @@ help:
 	@echo
 	@echo 'Variables:'
 	@echo '  KERNEL=7.2|7.3|slab   kernel under test (slab: 7.2 with slab_debug=FZPU)'
-	@echo '  TESTS="var dm_dmabuf" programs to run; var:TEST for one test'
+	@echo '  TESTS="var dmabuf"    programs to run; var:TEST for one test'
 	@echo '  FILTER=REGEX          only tests of that name, in all programs or those of TESTS='
 	@echo '                        (DMABUF-05 and dmabuf_05 are the same)'
 	@echo '  REPEAT=N              the selection N times in one boot; names what is flaky'

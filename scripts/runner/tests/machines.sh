@@ -45,7 +45,7 @@ is_good()	# STATUS: of the runner, whose output is there
 }
 
 wanted=("$@")
-works="is_that_machine works var dm_dmabuf"
+works="is_that_machine works var dm dmabuf"
 
 append='' vhca=''
 # shellcheck disable=SC2086
