@@ -710,8 +710,9 @@ TEST_F(dmabuf, dmabuf_10_offset_within_a_page)
 }
 
 /*
- * DMABUF-10, ERRNO-DMABUF, S18: An object, or a method, that the kernel does not have: what kernels
- * before 7.0 say of this one.  Half an offset: refused before anything is made.
+ * DMABUF-10, ERRNO-DMABUF, S18: An object, or a method, that the kernel does not have:
+ * what kernels before 7.0 say of this one.  Half an offset: refused before anything is
+ * made.
  */
 TEST_F(dmabuf, dmabuf_10_unknown_to_the_kernel)
 {
