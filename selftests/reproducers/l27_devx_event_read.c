@@ -17,9 +17,9 @@
  *
  * How an event comes about: a write with a wrong key, to a queue pair of this program.  The
  * subscription is for a DEVX object that has the queue pair's number; with the kernel's
- * list of events a DEVX PD can stand for the queue pair, as the kind of object is no part
- * of the look-up there.  PDs are allocated until one has the number; where the device has
- * no such, or has a list of events of its own, this program cannot tell.
+ * list of events a DEVX XRCD can stand for the queue pair, as the kind of object is no part
+ * of the look-up there (L28).  XRCDs are allocated until one has the number; where the
+ * device has no such, or has a list of events of its own, this program cannot tell.
  *
  * The page is kept away by userfaultfd(), which wants root for that; FUSE does as well.
  *
@@ -50,10 +50,10 @@
 
 #define CANNOT_TELL	4
 
-/* MLX5_EVENT_TYPE_WQ_ACCESS_ERROR and MLX5_CMD_OP_ALLOC_PD. */
+/* MLX5_EVENT_TYPE_WQ_ACCESS_ERROR and MLX5_CMD_OP_ALLOC_XRCD. */
 #define WQ_ACCESS_ERROR	0x11
-#define ALLOC_PD	0x800
-#define MOST_PDS	4096
+#define ALLOC_XRCD	0x80e
+#define MOST_XRCDS	4096
 #define OMIT_DATA	MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA
 #define COOKIE		0x1122334455667788ull
 #define PAGE		4096
@@ -118,20 +118,20 @@ static void connect_qp(struct ibv_qp *qp, struct ibv_qp *to)
 /* A DEVX object of that number. */
 static struct mlx5dv_devx_obj *object_of_number(struct ibv_context *ctx, uint32_t number)
 {
-	const uint32_t in[4] = { htobe32(ALLOC_PD << 16) };
-	struct mlx5dv_devx_obj *pd;
+	const uint32_t in[4] = { htobe32(ALLOC_XRCD << 16) };
+	struct mlx5dv_devx_obj *xrcd;
 	uint32_t out[4];
 	int i;
 
-	for (i = 0; i < MOST_PDS; i++) {
+	for (i = 0; i < MOST_XRCDS; i++) {
 		memset(out, 0, sizeof(out));
-		pd = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
-		if (!pd)
-			err(CANNOT_TELL, "no DEVX PD after %d of them", i);
+		xrcd = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
+		if (!xrcd)
+			err(CANNOT_TELL, "no DEVX XRCD after %d of them", i);
 		if ((be32toh(out[2]) & 0xffffff) == number)
-			return pd;
+			return xrcd;
 	}
-	errx(CANNOT_TELL, "of %d DEVX PDs none has the number %#x", MOST_PDS, number);
+	errx(CANNOT_TELL, "of %d DEVX XRCDs none has the number %#x", MOST_XRCDS, number);
 }
 
 /* Write with a key that nobody has: the receiver hears of it. */

@@ -2,7 +2,7 @@
 /*
  * L28: a DEVX subscription for one object gets the events of others, also of other users.
  *
- * Symptom: a process that has a DEVX object of any kind, here a PD, and subscribes it for
+ * Symptom: a process that has a DEVX object of any kind, here an XRCD, and subscribes it for
  * events of queue pairs gets those of the queue pair that has the object's number, with the
  * data of the event, whoever has made that queue pair.
  *
@@ -14,7 +14,7 @@
  *
  * Fix: refuse to subscribe an object for an event that its kind does not have.
  *
- * PDs are allocated until one has the number of the other process' queue pair; where the
+ * XRCDs are allocated until one has the number of the other process' queue pair; where the
  * device gives no such, or wants other lists of events, this program cannot tell.
  *
  * Build:  gcc -Wall -o l28_devx_event_kind l28_devx_event_kind.c -lmlx5 -libverbs
@@ -37,10 +37,10 @@
 
 #define CANNOT_TELL	4
 
-/* MLX5_EVENT_TYPE_WQ_ACCESS_ERROR and MLX5_CMD_OP_ALLOC_PD. */
+/* MLX5_EVENT_TYPE_WQ_ACCESS_ERROR and MLX5_CMD_OP_ALLOC_XRCD. */
 #define WQ_ACCESS_ERROR	0x11
-#define ALLOC_PD	0x800
-#define MOST_PDS	4096
+#define ALLOC_XRCD	0x80e
+#define MOST_XRCDS	4096
 #define COOKIE		0x1122334455667788ull
 #define PORT		1
 
@@ -103,20 +103,20 @@ static void connect_qp(struct ibv_qp *qp, struct ibv_qp *to)
 /* A DEVX object of that number. */
 static struct mlx5dv_devx_obj *object_of_number(struct ibv_context *ctx, uint32_t number)
 {
-	const uint32_t in[4] = { htobe32(ALLOC_PD << 16) };
-	struct mlx5dv_devx_obj *pd;
+	const uint32_t in[4] = { htobe32(ALLOC_XRCD << 16) };
+	struct mlx5dv_devx_obj *xrcd;
 	uint32_t out[4];
 	int i;
 
-	for (i = 0; i < MOST_PDS; i++) {
+	for (i = 0; i < MOST_XRCDS; i++) {
 		memset(out, 0, sizeof(out));
-		pd = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
-		if (!pd)
-			err(CANNOT_TELL, "no DEVX PD after %d of them", i);
+		xrcd = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
+		if (!xrcd)
+			err(CANNOT_TELL, "no DEVX XRCD after %d of them", i);
 		if ((be32toh(out[2]) & 0xffffff) == number)
-			return pd;
+			return xrcd;
 	}
-	errx(CANNOT_TELL, "of %d DEVX PDs none has the number %#x", MOST_PDS, number);
+	errx(CANNOT_TELL, "of %d DEVX XRCDs none has the number %#x", MOST_XRCDS, number);
 }
 
 /* Write with a key that nobody has: the receiver hears of it. */
@@ -194,7 +194,7 @@ static int listen_to(const char *name, int talk)
 		err(CANNOT_TELL, "no channel for DEVX events");
 	if (mlx5dv_devx_subscribe_devx_event(channel, object_of_number(ctx, number),
 					     sizeof(events), (uint16_t *)events, COOKIE)) {
-		printf("good: a PD for events of queue pairs: %s\n", strerror(errno));
+		printf("good: an XRCD for events of queue pairs: %s\n", strerror(errno));
 		return 0;
 	}
 	if (write(talk, "", 1) != 1 || read(talk, &word, 1) != 1)
