@@ -122,6 +122,7 @@ check shellcheck check_shell
 check python-syntax check_python
 check spdx check_spdx
 check documentation check_documentation
+check invariants check_invariants
 mapfile -t kernel_files < <(files 'kernel/*.[ch]' 'selftests/modules/*.[ch]')
 mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]' | grep -v '^selftests/modules/')
 [ ${#kernel_files[@]} = 0 ] || check checkpatch-kernel check_patch "$exceptions" "${kernel_files[@]}"
