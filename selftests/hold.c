@@ -68,7 +68,7 @@ static int lend(struct held *held, int count)
 	for (i = 0; i < count; i++) {
 		held[i].dmabuf = rdma_core_dm_export(held[i].dm);
 		/* Where there are none, the rest is held. */
-		if (held[i].dmabuf < 0 && errno == ENOSYS)
+		if (held[i].dmabuf < 0 && errno == ENOPKG)
 			continue;
 		if (held[i].dmabuf < 0)
 			return failed("ibv_dm_export_dmabuf_fd");

@@ -138,7 +138,7 @@ static int use_dm(void)
 		return failed("ibv_alloc_dm");
 	fd = rdma_core_dm_export(dm);
 	/* Where there are no dma-bufs, the memory alone has to do. */
-	if (fd < 0 && errno != ENOSYS)
+	if (fd < 0 && errno != ENOPKG)
 		return failed("ibv_dm_export_dmabuf_fd");
 	if (fd >= 0 && close(fd))
 		return failed("close");

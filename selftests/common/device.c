@@ -159,7 +159,7 @@ static int device_make_regions(struct ibv_context *ctx)
 			if (!mr || ibv_dereg_mr(mr))
 				err = errno;
 			close(fd);
-		} else if (errno != ENOSYS) {
+		} else if (errno != ENOPKG) {
 			/* Without dma-bufs nothing is made for them. */
 			err = errno;
 		}

@@ -9,13 +9,6 @@
 #include "rdma_core.h"
 #include "skip.h"
 
-int __wrap_ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
-int __wrap_mlx5dv_devx_uar_export_dmabuf_fd(struct mlx5dv_devx_uar *uar);
-void __wrap__mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes, size_t len);
-int __wrap_mlx5dv_var_export(struct mlx5dv_var *var, void *data);
-struct mlx5dv_var *__wrap_mlx5dv_var_import(struct ibv_context *ctx, void *data);
-void __wrap_mlx5dv_var_unimport(struct mlx5dv_var *var);
-
 /* A call of the library that is there, or the test is over. */
 static void *needed(const char *name, int version)
 {
@@ -45,11 +38,11 @@ int rdma_core_dm_export(struct ibv_dm *dm)
 
 	int fd = -1;
 
-	errno = ENOSYS;
+	errno = ENOPKG;
 	if (call)
 		fd = call(dm);
 	if (fd < 0 && errno == EPROTONOSUPPORT && kernel_is_before(7, 0))
-		errno = ENOSYS;
+		errno = ENOPKG;
 	return fd;
 }
 

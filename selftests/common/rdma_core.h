@@ -68,7 +68,7 @@ static inline void mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes)
  *
  * Never ends the test.
  *
- * Return: as the call does; -1 and ENOSYS where the library has no such call, or the
+ * Return: as the call does; -1 and ENOPKG where the library has no such call, or the
  * kernel is too old to have such an object.
  */
 int rdma_core_dm_export(struct ibv_dm *dm);
