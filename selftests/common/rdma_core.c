@@ -32,6 +32,11 @@ void rdma_core_no_tlp(uint32_t flags, int err)
 		skip_test("no TLP VARs in mlx5dv_alloc_var(): rdma-core is older than 63");
 }
 
+bool rdma_core_has(const char *name)
+{
+	return dlsym(RTLD_DEFAULT, name);
+}
+
 int rdma_core_dm_export(struct ibv_dm *dm)
 {
 	int (*call)(struct ibv_dm *dm) = dlsym(RTLD_DEFAULT, "ibv_dm_export_dmabuf_fd");
@@ -44,6 +49,24 @@ int rdma_core_dm_export(struct ibv_dm *dm)
 	if (fd < 0 && errno == EPROTONOSUPPORT && kernel_is_before(7, 0))
 		errno = ENOPKG;
 	return fd;
+}
+
+struct ibv_mr *__wrap_mlx5dv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					   uint64_t iova, int fd, int access, int mlx5_access)
+{
+	struct ibv_mr *(*call)(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+			       int fd, int access, int mlx5_access) =
+		needed("mlx5dv_reg_dmabuf_mr", 54);
+
+	return call(pd, offset, length, iova, fd, access, mlx5_access);
+}
+
+struct ibv_mr *__wrap_ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
+{
+	struct ibv_mr *(*call)(struct ibv_pd *pd, struct ibv_mr_init_attr *attr) =
+		needed("ibv_reg_mr_ex", 59);
+
+	return call(pd, attr);
 }
 
 int __wrap_ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)

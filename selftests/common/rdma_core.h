@@ -12,6 +12,7 @@
 #ifndef _SELFTESTS_RDMA_CORE_H
 #define _SELFTESTS_RDMA_CORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,37 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
+
+/* rdma-core 54 */
+#ifndef HAVE_REG_DMABUF_MR
+#define MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT	1
+
+struct ibv_mr *mlx5dv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+				    uint64_t iova, int fd, int access, int mlx5_access);
+#endif
+
+/* rdma-core 59 */
+#ifndef HAVE_REG_MR_EX
+enum ibv_mr_init_attr_mask {
+	IBV_REG_MR_MASK_IOVA = 1 << 0,
+	IBV_REG_MR_MASK_ADDR = 1 << 1,
+	IBV_REG_MR_MASK_FD = 1 << 2,
+	IBV_REG_MR_MASK_FD_OFFSET = 1 << 3,
+};
+
+struct ibv_mr_init_attr {
+	size_t length;
+	int access;
+	uint64_t comp_mask;
+	uint64_t iova;
+	void *addr;
+	int fd;
+	uint64_t fd_offset;
+	void *dmah;
+};
+
+struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
+#endif
 
 /* rdma-core 62 */
 #ifndef HAVE_DM_EXPORT
@@ -54,6 +86,13 @@ static inline void mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes)
 #define MLX5_IB_ATTR_VAR_OBJ_ALLOC_FLAGS	(MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID + 1)
 #endif
 
+/* Linux 6.17 */
+#ifndef HAVE_UAPI_CQ_BUFFER
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH	(UVERBS_ATTR_CREATE_CQ_EVENT_FD + 2)
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_FD		(UVERBS_ATTR_CREATE_CQ_EVENT_FD + 3)
+#define UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET	(UVERBS_ATTR_CREATE_CQ_EVENT_FD + 4)
+#endif
+
 /* Linux 7.0; since 6.19 there is another object between. */
 #ifndef HAVE_UAPI_DMABUF
 #define UVERBS_OBJECT_DMABUF			(UVERBS_OBJECT_ASYNC_EVENT + 2)
@@ -61,6 +100,14 @@ static inline void mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes)
 #define UVERBS_ATTR_ALLOC_DMABUF_HANDLE		0
 #define UVERBS_ATTR_ALLOC_DMABUF_PGOFF		1
 #endif
+
+/**
+ * rdma_core_has() - does the library have a call?
+ * @name: of the call
+ *
+ * Return: whether it does, for a test that has something else to do if not.
+ */
+bool rdma_core_has(const char *name);
 
 /**
  * rdma_core_dm_export() - ibv_dm_export_dmabuf_fd() for who can do without
