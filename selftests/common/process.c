@@ -51,6 +51,21 @@ int _process_waits(pid_t pid, const char *function)
 	return err;
 }
 
+static bool is_asleep(const char *text, const void *unused)
+{
+	(void)unused;
+	return strstr(text, "\nState:\tD");
+}
+
+int _process_sleeps(pid_t pid)
+{
+	char *status;
+	int err = process_poll(pid, "status", is_asleep, NULL, &status);
+
+	free(status);
+	return err;
+}
+
 /* Its own signals, and those of all threads; a bit each, the first one for signal 1. */
 static bool has_signal(const char *text, const void *signal)
 {

@@ -29,6 +29,17 @@ int _process_waits(pid_t pid, const char *function);
  */
 int _process_owes(pid_t pid, int signal);
 
+/**
+ * _process_sleeps() - wait until a process, or a thread, sleeps beyond all signals
+ * @pid: its number
+ *
+ * One that was only preempted in a function has a stack as well, and does not sleep.
+ *
+ * Return: 0, ETIMEDOUT if it has not been seen so within twenty seconds, or an errno.
+ */
+int _process_sleeps(pid_t pid);
+
+#define process_sleeps(pid)		ASSERT_EQ(0, _process_sleeps(pid))
 #define process_waits(pid, function)	ASSERT_EQ(0, _process_waits(pid, function))
 #define process_owes(pid, signal)	ASSERT_EQ(0, _process_owes(pid, signal))
 
