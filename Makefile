@@ -46,7 +46,8 @@ ifdef ALL
 export ALL
 endif
 
-.PHONY: help run shell test bench mutants drgn lint test-host test-runner test-machines lab modules \
+.PHONY: help run shell test bench mutants drgn lint test-host test-runner test-machines \
+	test-skips lab modules \
 	modules_install selftests clean distclean
 
 help:
@@ -61,6 +62,7 @@ help:
 	@echo '  make test-host        tests of the scripts, without a guest'
 	@echo '  make test-runner      tests of the runner, in guests that fail, hang and panic'
 	@echo '  make test-machines    the virtual HCA in guests of other shapes: IOMMUs, 1 CPU, ...'
+	@echo '  make test-skips       the suite where it cannot test: no root, another device, ...'
 	@echo '  make lab              make the caches, build nothing'
 	@echo 'Outside the lab:'
 	@echo '  make modules          kernel modules for KDIR (default: the running kernel)'
@@ -126,6 +128,10 @@ test-runner:
 test-machines:
 	@scripts/lab/host-packages.sh
 	@scripts/runner/tests/machines.sh
+
+test-skips:
+	@scripts/lab/host-packages.sh
+	@scripts/runner/tests/skips.sh
 
 lab:
 	@scripts/lab/host-packages.sh

@@ -71,6 +71,7 @@ part runner scripts/runner/tests/run.sh
 lane 7.2
 lane slab
 notes+=("machines: not run, they take five minutes more: make test-machines")
+notes+=("skips: not run, they take some minutes more: make test-skips")
 notes+=("lane debug: not run, this tree has no debug kernel yet")
 
 echo
