@@ -47,8 +47,7 @@ export ALL
 endif
 
 .PHONY: help run shell test bench mutants drgn lint test-host test-runner test-machines \
-	test-skips lab modules \
-	modules_install selftests clean distclean
+	test-skips lab modules modules_install selftests clean distclean
 
 help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
