@@ -32,11 +32,6 @@ void rdma_core_no_tlp(uint32_t flags, int err)
 		skip_test("no TLP VARs in mlx5dv_alloc_var(): rdma-core is older than 63");
 }
 
-bool rdma_core_has(const char *name)
-{
-	return dlsym(RTLD_DEFAULT, name);
-}
-
 int rdma_core_dm_export(struct ibv_dm *dm)
 {
 	int (*call)(struct ibv_dm *dm) = dlsym(RTLD_DEFAULT, "ibv_dm_export_dmabuf_fd");

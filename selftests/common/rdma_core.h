@@ -12,7 +12,6 @@
 #ifndef _SELFTESTS_RDMA_CORE_H
 #define _SELFTESTS_RDMA_CORE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -100,14 +99,6 @@ static inline void mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes)
 #define UVERBS_ATTR_ALLOC_DMABUF_HANDLE		0
 #define UVERBS_ATTR_ALLOC_DMABUF_PGOFF		1
 #endif
-
-/**
- * rdma_core_has() - does the library have a call?
- * @name: of the call
- *
- * Return: whether it does, for a test that has something else to do if not.
- */
-bool rdma_core_has(const char *name);
 
 /**
  * rdma_core_dm_export() - ibv_dm_export_dmabuf_fd() for who can do without
