@@ -166,15 +166,6 @@ static int map_at(struct ibv_context *ctx, void *at, size_t length, int prot, of
 	return *map == MAP_FAILED ? errno : 0;
 }
 
-/* Where to map device memory from, as libmlx5 puts it together. */
-static off_t dm_offset(const struct raw_dm *dm)
-{
-	const off_t command = 8; /* MLX5_IB_MMAP_DEVICE_MEM */
-
-	return ((off_t)(dm->page_idx >> 8) << 16 | command << COMMAND_SHIFT |
-		(dm->page_idx & 0xff)) * sysconf(_SC_PAGESIZE);
-}
-
 FIXTURE(disassociate)
 {
 	struct bed bed;
@@ -346,7 +337,7 @@ static void pages_map(struct __test_metadata *_metadata, struct ibv_context *ctx
 		__atomic_store_n(p->map[i], 0x1000 + i, __ATOMIC_RELAXED);
 	}
 	raw_dm_alloc(ctx->cmd_fd, DM_SIZE, &p->dm);
-	ASSERT_EQ(0, map_at(ctx, NULL, DM_SIZE, PROT_READ | PROT_WRITE, dm_offset(&p->dm),
+	ASSERT_EQ(0, map_at(ctx, NULL, DM_SIZE, PROT_READ | PROT_WRITE, raw_dm_off(p->dm.page_idx),
 			    &p->dm_map));
 	__atomic_store_n(p->dm_map, 0x2000, __ATOMIC_RELAXED);
 	ASSERT_EQ(0, map_at(ctx, NULL, page_size, PROT_READ,
@@ -477,9 +468,9 @@ TEST_F_TIMEOUT(disassociate, var_15_copies_afterwards, TIMEOUT)
 		raw_dm_alloc(self->ctx->cmd_fd, 3 * self->page_size, &dm[i]);
 	}
 	ASSERT_EQ(0, map_at(self->ctx, NULL, 3 * self->page_size, PROT_READ | PROT_WRITE,
-			    dm_offset(&dm[0]), &pages));
+			    raw_dm_off(dm[0].page_idx), &pages));
 	ASSERT_EQ(0, map_at(self->ctx, NULL, 3 * self->page_size, PROT_READ | PROT_WRITE,
-			    dm_offset(&dm[1]), &more));
+			    raw_dm_off(dm[1].page_idx), &more));
 	unbind(&self->bed.dev, UNBIND_RDMA);
 	ASSERT_AT_BASELINE(UNBIND_RDMA);
 	ASSERT_DISASSOCIATED(2);
@@ -758,7 +749,7 @@ TEST_F_TIMEOUT(disassociate, con_14_dying_address_space, TIMEOUT)
 	area = mmap(NULL, 4 * self->page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, area);
 	ASSERT_EQ(0, map_at(other, area, self->page_size, PROT_READ | PROT_WRITE,
-			    dm_offset(&dm), &low));
+			    raw_dm_off(dm.page_idx), &low));
 	ASSERT_EQ(0, map_at(self->ctx, area + 2 * self->page_size, var.length,
 			    PROT_READ | PROT_WRITE, var.mmap_off, &high));
 	peer_fork(&child);

@@ -19,8 +19,9 @@
 
 /* Seconds that a thread may take for its last round. */
 #define PATIENCE	20
-/* Turns that a thread waits for the others before it sleeps. */
+/* Turns that a thread waits for the others before it sleeps: who may be, who must be near. */
 #define SPINS		2000
+#define PATIENT_SPINS	1000000
 
 static uint64_t now_ns(void)
 {
@@ -30,11 +31,16 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-const char *storm_missing(void)
+static int count_cpus(void)
 {
 	cpu_set_t set;
 
-	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) >= 2)
+	return sched_getaffinity(0, sizeof(set), &set) ? 2 : CPU_COUNT(&set);
+}
+
+const char *storm_missing(void)
+{
+	if (count_cpus() >= 2)
 		return NULL;
 	return "one CPU: threads that take turns are no storm, use two or more";
 }
@@ -111,22 +117,32 @@ bool storm_goes_on(struct storm_thread *t)
 	return true;
 }
 
+/* Wait until all have come here, in one of two places that are used in turn. */
+static void meet_at(struct storm *storm, struct storm_meeting *place, unsigned int spins_max)
+{
+	const unsigned int held = __atomic_load_n(&place->held, __ATOMIC_ACQUIRE);
+	unsigned int spins = 0, arrived;
+
+	arrived = __atomic_add_fetch(&place->arrived, 1, __ATOMIC_ACQ_REL);
+	if (arrived == (unsigned int)storm->count) {
+		__atomic_store_n(&place->arrived, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&place->held, held + 1, __ATOMIC_RELEASE);
+		syscall(SYS_futex, &place->held, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+		return;
+	}
+	while (__atomic_load_n(&place->held, __ATOMIC_ACQUIRE) == held)
+		if (++spins > spins_max)
+			syscall(SYS_futex, &place->held, FUTEX_WAIT, held, NULL, NULL, 0);
+}
+
 void storm_meet(struct storm_thread *t)
 {
 	struct storm *storm = t->storm;
-	const unsigned int meeting = __atomic_load_n(&storm->meetings, __ATOMIC_ACQUIRE);
-	unsigned int spins = 0, arrived;
 
-	arrived = __atomic_add_fetch(&storm->arrived, 1, __ATOMIC_ACQ_REL);
-	if (arrived == (unsigned int)storm->count) {
-		__atomic_store_n(&storm->arrived, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&storm->meetings, meeting + 1, __ATOMIC_RELEASE);
-		syscall(SYS_futex, &storm->meetings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-		return;
-	}
-	while (__atomic_load_n(&storm->meetings, __ATOMIC_ACQUIRE) == meeting)
-		if (++spins > SPINS)
-			syscall(SYS_futex, &storm->meetings, FUTEX_WAIT, meeting, NULL, NULL, 0);
+	meet_at(storm, &storm->gather, SPINS);
+	/* Who slept comes later than who did not, but if each has a processor they can wait. */
+	if (storm->count <= storm->cpus)
+		meet_at(storm, &storm->start, PATIENT_SPINS);
 }
 
 bool storm_next(struct storm_thread *t)
@@ -225,6 +241,7 @@ int _storm_start(struct storm **storm_out, const char *name, int count, bool pro
 	storm->name = name;
 	storm->seed = storm_seed(name);
 	storm->count = count;
+	storm->cpus = count_cpus();
 	storm->processes = processes;
 	storm->ends = now_ns() + storm_seconds() * 1000000000ULL;
 	for (i = 0; i < count && !err; i++) {

@@ -46,6 +46,16 @@ struct storm_thread {
 };
 
 /**
+ * struct storm_meeting - where threads wait for each other
+ * @arrived: how many are here
+ * @held: how often all have been
+ */
+struct storm_meeting {
+	unsigned int arrived;
+	unsigned int held;
+};
+
+/**
  * struct storm - one storm, in memory that all processes share
  * @name: what it is called
  * @seed: what its choices follow from
@@ -54,8 +64,9 @@ struct storm_thread {
  * @ends: when it ends, by the monotonic clock, in ns
  * @over: it has ended, or is to end: somebody has failed
  * @failed: somebody has
- * @arrived: threads that wait for the others
- * @meetings: how often all have met
+ * @cpus: processors that there are for it
+ * @gather: where all come together
+ * @start: where they go on from, if each has a processor
  * @more: what storm_next() says to all
  * @thread: the threads
  */
@@ -67,8 +78,9 @@ struct storm {
 	uint64_t ends;
 	bool over;
 	bool failed;
-	unsigned int arrived;
-	unsigned int meetings;
+	int cpus;
+	struct storm_meeting gather;
+	struct storm_meeting start;
 	bool more;
 	struct storm_thread thread[STORM_THREADS];
 };
