@@ -130,7 +130,7 @@ FIXTURE_TEARDOWN(storms)
 
 #define STORM(count, run) \
 do { \
-	storm_start(&self->storm, _metadata->name, count, run, stage); \
+	storm_start(&self->storm, _metadata->name, count, 0, run, stage); \
 	storm_end(self->storm); \
 } while (0)
 
@@ -642,7 +642,8 @@ TEST_F_TIMEOUT(storms, con_08_removal, TIMEOUT)
 		ASSERT_NE(NULL, self->ctx);
 		stage->ctx[0] = self->ctx;
 		counts_of(_metadata, &self->counts, self->ctx->cmd_fd);
-		storm_start(&self->storm, _metadata->name, 4, use_vanishing, stage);
+		storm_start(&self->storm, _metadata->name, 4, STORM_UNTIL_STOPPED, use_vanishing,
+			    stage);
 		ASSERT_TRUE(storm_began(self->storm, 5));
 		unbind(&self->bed.dev, UNBIND_RDMA);
 		storm_stop(self->storm);
@@ -726,9 +727,10 @@ TEST_F_TIMEOUT(storms, con_09_same_operation, TIMEOUT)
 	if (!(self->bed.dev.info.memic_operations & 1))
 		SKIP(return, "the device has no MEMIC operation 0");
 	seq = vhca_seq(&self->bed.dev);
-	storm_start(&self->storm, _metadata->name, STORM_THREADS, map_same_op, stage);
+	storm_start(&self->storm, _metadata->name, STORM_THREADS, STORM_UNTIL_STOPPED,
+		    map_same_op, stage);
 	/* As many as the device remembers. */
-	storm_began(self->storm, 20);
+	storm_began(self->storm, 10);
 	storm_stop(self->storm);
 	storm_end(self->storm);
 	ASSERT_LT(0U, stage->rounds);
@@ -1014,7 +1016,8 @@ static void share_and_free(struct storm_thread *t)
  */
 TEST_F_TIMEOUT(storms, con_13_processes_share, TIMEOUT)
 {
-	storm_start_processes(&self->storm, _metadata->name, SHARERS, share_and_free, stage);
+	storm_start(&self->storm, _metadata->name, SHARERS, STORM_OF_PROCESSES, share_and_free,
+		    stage);
 	storm_end(self->storm);
 	ASSERT_CALM();
 }
@@ -1062,7 +1065,8 @@ TEST_F_TIMEOUT(storms, con_14_leave_at_removal, TIMEOUT)
 		counts_of(_metadata, &self->counts, self->ctx->cmd_fd);
 		raw_var_alloc(self->ctx->cmd_fd, 0, &stage->var);
 		ASSERT_EQ(0, map_var(self->ctx, &stage->var, &stage->map));
-		storm_start_processes(&self->storm, _metadata->name, LEAVERS, leave, stage);
+		storm_start(&self->storm, _metadata->name, LEAVERS, STORM_OF_PROCESSES, leave,
+			    stage);
 		unbind_start(&unbind_, &self->bed.dev, UNBIND_RDMA);
 		storm_end(self->storm);
 		unbind_end(&unbind_);

@@ -228,7 +228,7 @@ static int start_process(struct storm_thread *t, void (*run)(struct storm_thread
 	_exit(0);
 }
 
-int _storm_start(struct storm **storm_out, const char *name, int count, bool processes,
+int _storm_start(struct storm **storm_out, const char *name, int count, unsigned int flags,
 		 void (*run)(struct storm_thread *t), void *arg)
 {
 	struct storm *storm;
@@ -242,8 +242,10 @@ int _storm_start(struct storm **storm_out, const char *name, int count, bool pro
 	storm->seed = storm_seed(name);
 	storm->count = count;
 	storm->cpus = count_cpus();
-	storm->processes = processes;
-	storm->ends = now_ns() + storm_seconds() * 1000000000ULL;
+	storm->flags = flags;
+	storm->ends = UINT64_MAX;
+	if (!(flags & STORM_UNTIL_STOPPED))
+		storm->ends = now_ns() + storm_seconds() * 1000000000ULL;
 	for (i = 0; i < count && !err; i++) {
 		struct storm_thread *t = &storm->thread[i];
 
@@ -252,7 +254,7 @@ int _storm_start(struct storm **storm_out, const char *name, int count, bool pro
 		t->arg = arg;
 		t->state = storm->seed + i;
 		t->state = next_number(&t->state);
-		err = processes ? start_process(t, run) : start_thread(t, run);
+		err = flags & STORM_OF_PROCESSES ? start_process(t, run) : start_thread(t, run);
 	}
 	*storm_out = storm;
 	return err;
@@ -345,18 +347,18 @@ int _storm_end(struct storm *storm)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += storm_seconds() + PATIENCE;
-	if (storm->processes)
+	if (storm->flags & STORM_OF_PROCESSES)
 		err = end_processes(storm, &until);
 	for (i = 0; i < storm->count; i++) {
 		struct storm_thread *t = &storm->thread[i];
 
-		if (!storm->processes && !err)
+		if (!(storm->flags & STORM_OF_PROCESSES) && !err)
 			err = end_thread(t, &until);
 		least = t->rounds < least ? t->rounds : least;
 		most = t->rounds > most ? t->rounds : most;
 	}
 	diag("%s: %d %s, %u to %u rounds each", storm->name, storm->count,
-	     storm->processes ? "processes" : "threads", least, most);
+	     storm->flags & STORM_OF_PROCESSES ? "processes" : "threads", least, most);
 	if (!err && storm->failed)
 		err = EIO;
 	/* A thread that has not come back still looks into it. */

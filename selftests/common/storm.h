@@ -23,6 +23,16 @@
 /* Storms that share the minutes of STRESS. */
 #define STORMS	16
 
+/**
+ * enum storm_flags - what a storm is like
+ * @STORM_OF_PROCESSES: its threads are processes
+ * @STORM_UNTIL_STOPPED: it does not end by itself
+ */
+enum storm_flags {
+	STORM_OF_PROCESSES	= 1 << 0,
+	STORM_UNTIL_STOPPED	= 1 << 1,
+};
+
 struct storm;
 
 /**
@@ -60,7 +70,7 @@ struct storm_meeting {
  * @name: what it is called
  * @seed: what its choices follow from
  * @count: number of threads
- * @processes: they are processes
+ * @flags: enum storm_flags
  * @ends: when it ends, by the monotonic clock, in ns
  * @over: it has ended, or is to end: somebody has failed
  * @failed: somebody has
@@ -74,7 +84,7 @@ struct storm {
 	const char *name;
 	uint64_t seed;
 	int count;
-	bool processes;
+	unsigned int flags;
 	uint64_t ends;
 	bool over;
 	bool failed;
@@ -114,13 +124,13 @@ uint64_t storm_seed(const char *name);
  * @storm: filled in with the storm, to be given to _storm_end()
  * @name: what it is called
  * @count: how many threads
- * @processes: make them processes
+ * @flags: enum storm_flags
  * @run: what each does
  * @arg: for it
  *
  * Return: 0 or an errno.
  */
-int _storm_start(struct storm **storm, const char *name, int count, bool processes,
+int _storm_start(struct storm **storm, const char *name, int count, unsigned int flags,
 		 void (*run)(struct storm_thread *t), void *arg);
 
 /**
@@ -134,7 +144,9 @@ void storm_stop(struct storm *storm);
  * @storm: the storm
  * @rounds: how many
  *
- * Return: whether that is so; if not, the storm is over.
+ * For one that does not end by itself.
+ *
+ * Return: whether that is so; if not, one has failed.
  */
 bool storm_began(struct storm *storm, unsigned int rounds);
 
@@ -215,10 +227,8 @@ bool storm_one_of(struct storm_thread *t, const char *what, int err, const int *
 #define STORM_WORKS(t, what, err) \
 	storm_one_of(t, what, err, (const int []){ 0 })
 
-#define storm_start(storm, name, count, run, arg) \
-	ASSERT_EQ(0, _storm_start(storm, name, count, false, run, arg))
-#define storm_start_processes(storm, name, count, run, arg) \
-	ASSERT_EQ(0, _storm_start(storm, name, count, true, run, arg))
+#define storm_start(storm, name, count, flags, run, arg) \
+	ASSERT_EQ(0, _storm_start(storm, name, count, flags, run, arg))
 #define storm_end(storm)	ASSERT_EQ(0, _storm_end(storm))
 
 #endif /* _SELFTESTS_STORM_H */
