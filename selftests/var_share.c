@@ -133,7 +133,6 @@ static int in_child(int (*fn)(struct copy *copy), struct copy *copy)
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
-	skip_if_child_did(status);
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status);
 	return WEXITSTATUS(status) ? -1 : 0;

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "device.h"
-#include "rdma_core.h"
+#include "dm_ops.h"
+#include "skip.h"
 #include "text.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
@@ -135,39 +136,45 @@ uint64_t device_bar(const struct device *dev)
 	return start;
 }
 
+/* By ioctl, as an older rdma-core has no call for an export. */
+static int device_make_dmabuf_region(struct ibv_context *ctx, struct ibv_pd *pd)
+{
+	struct raw_dm dm;
+	struct ibv_mr *mr;
+	int err, fd;
+
+	/* Without dma-bufs nothing is made for them. */
+	if (kernel_is_before(7, 0))
+		return 0;
+	err = _raw_dm_alloc(ctx->cmd_fd, 4096, 0, &dm);
+	if (err)
+		return err;
+	err = _raw_dmabuf_export(ctx->cmd_fd, raw_dm_off(dm.page_idx), &fd);
+	if (!err) {
+		mr = ibv_reg_dmabuf_mr(pd, 0, 4096, 0, fd, IBV_ACCESS_LOCAL_WRITE);
+		if (!mr || ibv_dereg_mr(mr))
+			err = errno;
+		close(fd);
+	}
+	if (_raw_dm_free(ctx->cmd_fd, dm.handle) && !err)
+		err = EBUSY;
+	return err;
+}
+
 /* A memory region on ordinary memory and one on a dma-buf, made and unmade. */
 static int device_make_regions(struct ibv_context *ctx)
 {
-	struct ibv_alloc_dm_attr attr = { .length = 4096 };
-	int err = 0, fd;
-	struct ibv_pd *pd;
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_mr *mr;
-	struct ibv_dm *dm;
 	static char buf[64];
+	int err;
 
-	pd = ibv_alloc_pd(ctx);
 	if (!pd)
 		return errno;
+	err = device_make_dmabuf_region(ctx, pd);
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
 	if (!mr || ibv_dereg_mr(mr))
 		err = errno;
-	dm = ibv_alloc_dm(ctx, &attr);
-	if (dm) {
-		fd = rdma_core_dm_export(dm);
-		if (fd >= 0) {
-			mr = ibv_reg_dmabuf_mr(pd, 0, 4096, 0, fd, IBV_ACCESS_LOCAL_WRITE);
-			if (!mr || ibv_dereg_mr(mr))
-				err = errno;
-			close(fd);
-		} else if (errno != ENOPKG) {
-			/* Without dma-bufs nothing is made for them. */
-			err = errno;
-		}
-		if (ibv_free_dm(dm))
-			err = errno;
-	} else {
-		err = errno;
-	}
 	if (ibv_dealloc_pd(pd))
 		err = errno;
 	return err;

@@ -8,7 +8,6 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "dm_ops.h"
-#include "rdma_core.h"
 #include "uverbs_ioctl.h"
 
 int _dm_alloc(struct ibv_context *ctx, size_t length, struct ibv_dm **dm)
@@ -129,7 +128,6 @@ int _raw_dmabuf_export(int cmd_fd, uint64_t off, int *fd)
 	int err;
 
 	err = uverbs_ioctl(cmd_fd, UVERBS_OBJECT_DMABUF, UVERBS_METHOD_DMABUF_ALLOC, attr, 2);
-	rdma_core_no_dmabuf(err);
 	*fd = err ? -1 : (int)attr[0].data;
 	return err;
 }

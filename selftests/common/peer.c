@@ -12,7 +12,6 @@
 
 #include "peer.h"
 #include "peer_msg.h"
-#include "skip.h"
 
 #define PEER_ARGUMENT	"--peer"
 
@@ -139,8 +138,6 @@ static int peer_call_fd(struct peer *peer, enum peer_op op, struct peer_msg *msg
 	err = peer_receive(peer->sock, msg, &got);
 	if (err)
 		return err;
-	if (msg->err == PEER_SKIPS)
-		skip_test("%.*s", (int)sizeof(msg->data), (char *)msg->data);
 	if (fd_back)
 		*fd_back = got;
 	else if (got >= 0)

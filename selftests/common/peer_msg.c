@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "peer_msg.h"
+#include "skip.h"
 
 int peer_send(int sock, const struct peer_msg *msg, int fd)
 {
@@ -59,5 +61,23 @@ int peer_receive(int sock, struct peer_msg *msg, int *fd)
 	cmsg = CMSG_FIRSTHDR(&hdr);
 	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(cmsg), sizeof(*fd));
+	if (n == sizeof(*msg) && msg->err == PEER_SKIPS)
+		skip_test("%.*s", (int)sizeof(msg->data), (char *)msg->data);
 	return n == sizeof(*msg) ? 0 : EMSGSIZE;
+}
+
+static int skips_to;
+
+static void tell_skip(const char *reason)
+{
+	struct peer_msg msg = { .err = PEER_SKIPS };
+
+	snprintf((char *)msg.data, sizeof(msg.data), "%s", reason);
+	peer_send(skips_to, &msg, -1);
+}
+
+void peer_skips(int sock)
+{
+	skips_to = sock;
+	skip_instead(tell_skip);
 }

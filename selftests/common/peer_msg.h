@@ -100,9 +100,19 @@ int peer_send(int sock, const struct peer_msg *msg, int fd);
  * @msg: filled in
  * @fd: descriptor that came along (close on exec), -1 for none
  *
+ * Does not return if the answer is that the test must be skipped.
+ *
  * Return: 0, EPIPE if the other side is gone, or another errno.
  */
 int peer_receive(int sock, struct peer_msg *msg, int *fd);
+
+/**
+ * peer_skips() - let skip_test() end the other side's test
+ * @sock: the socket
+ *
+ * Its reason is then the answer to the request that cannot be done.
+ */
+void peer_skips(int sock);
 
 /**
  * peer_serve() - do what the other side asks for until it goes

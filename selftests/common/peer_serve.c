@@ -3,7 +3,6 @@
  * The peer's side: one function an operation.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include "device.h"
 #include "dm_ops.h"
 #include "peer_msg.h"
-#include "skip.h"
 
 /* The peer's only context. */
 static struct ibv_context *peer_ctx;
@@ -218,24 +216,12 @@ static int peer_do(struct peer_msg *msg, int *fd)
 	return EOPNOTSUPP;
 }
 
-static int peer_sock;
-
-/* In place of the answer to the request that cannot be done. */
-static void peer_skips(const char *reason)
-{
-	struct peer_msg msg = { .err = PEER_SKIPS };
-
-	snprintf((char *)msg.data, sizeof(msg.data), "%s", reason);
-	peer_send(peer_sock, &msg, -1);
-}
-
 void peer_serve(int sock)
 {
 	struct peer_msg msg;
 	int fd, lent;
 
-	peer_sock = sock;
-	skip_instead(peer_skips);
+	peer_skips(sock);
 	while (!peer_receive(sock, &msg, &fd)) {
 		msg.err = peer_do(&msg, &fd);
 		if (fd >= 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "skip.h"
@@ -14,10 +14,24 @@
 static char *test_reason;
 static size_t test_reason_size;
 static int *test_exit_code;
+static pid_t test_pid;
 static void (*tell_instead)(const char *reason);
+
+/* One that nothing else here uses. */
+#define SIGNAL_SKIP	(SIGRTMAX - 1)
+
+static void skip_with_child(int signal)
+{
+	(void)signal;
+	_exit(STATUS_SKIP);
+}
 
 void skip_begin(char *reason, size_t size, int *exit_code)
 {
+	const struct sigaction action = { .sa_handler = skip_with_child };
+
+	test_pid = getpid();
+	sigaction(SIGNAL_SKIP, &action, NULL);
 	test_reason = reason;
 	test_reason_size = size;
 	test_exit_code = exit_code;
@@ -43,16 +57,11 @@ void skip_test(const char *fmt, ...)
 		if (test_exit_code) {
 			snprintf(test_reason, test_reason_size, "%s", reason);
 			*test_exit_code = STATUS_SKIP;
+			/* Before it can miss this process. */
+			if (test_pid != getpid())
+				kill(test_pid, SIGNAL_SKIP);
 		}
 	}
-	fflush(NULL);
-	_exit(STATUS_SKIP);
-}
-
-void skip_if_child_did(int status)
-{
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS_SKIP)
-		return;
 	fflush(NULL);
 	_exit(STATUS_SKIP);
 }

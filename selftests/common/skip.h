@@ -33,16 +33,11 @@ void skip_instead(void (*tell)(const char *reason));
  * skip_test() - end the running test as skipped, and the process with it
  * @fmt: why, and the way out
  *
- * What the process holds the kernel takes back; the fixture's end is not run.  Where
- * no test runs, the reason is printed and the exit status is that of a skip.
+ * What the process holds the kernel takes back; the fixture's end is not run.  A process
+ * that the test has forked takes the test with it, by a signal.  Where no test runs, the
+ * reason is printed and the exit status is that of a skip.
  */
 __printf(1, 2) __attribute__((noreturn)) void skip_test(const char *fmt, ...);
-
-/**
- * skip_if_child_did() - go the way of a child that has called skip_test()
- * @status: as waitpid() has it
- */
-void skip_if_child_did(int status);
 
 /**
  * kernel_is_before() - is the running kernel older than that version?

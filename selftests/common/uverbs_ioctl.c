@@ -6,6 +6,7 @@
 #include <rdma/rdma_user_ioctl.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#include "rdma_core.h"
 #include "uverbs_ioctl.h"
 
 #define UVERBS_MAX_ATTRS	16
@@ -64,8 +65,13 @@ int uverbs_ioctl(int fd, uint16_t object, uint16_t method,
 	cmd.hdr.num_attrs = count;
 	cmd.hdr.driver_id = RDMA_DRIVER_MLX5;
 	memcpy(cmd.attr, attr, count * sizeof(*attr));
-	if (ioctl(fd, RDMA_VERBS_IOCTL, &cmd))
-		return errno;
+	if (ioctl(fd, RDMA_VERBS_IOCTL, &cmd)) {
+		int err = errno;
+
+		if (object == UVERBS_OBJECT_DMABUF)
+			rdma_core_no_dmabuf(err);
+		return err;
+	}
 	memcpy(attr, cmd.attr, count * sizeof(*attr));
 	return 0;
 }

@@ -17,7 +17,6 @@
 #include "device.h"
 #include "dm_ops.h"
 #include "peer_msg.h"
-#include "skip.h"
 #include "worker.h"
 
 #define WORKER_ARGUMENT	"--worker"
@@ -218,25 +217,12 @@ static int worker_call_fd(struct worker *worker, enum worker_op op, struct peer_
 		*fd_back = got;
 	else if (got >= 0)
 		close(got);
-	if (msg->err == PEER_SKIPS)
-		skip_test("%.*s", (int)sizeof(msg->data), (char *)msg->data);
 	return msg->err;
 }
 
 static int worker_call(struct worker *worker, enum worker_op op, struct peer_msg *msg)
 {
 	return worker_call_fd(worker, op, msg, -1, NULL);
-}
-
-static int worker_sock;
-
-/* In place of the answer to the request that cannot be done. */
-static void worker_skips(const char *reason)
-{
-	struct peer_msg msg = { .err = PEER_SKIPS };
-
-	snprintf((char *)msg.data, sizeof(msg.data), "%s", reason);
-	peer_send(worker_sock, &msg, -1);
 }
 
 bool worker_is_wanted(int argc, char **argv)
@@ -249,9 +235,8 @@ int worker_main(char **argv)
 	/* Die with the parent, also if that happened before the kernel was asked. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != atoi(argv[3]))
 		_exit(1);
-	worker_sock = atoi(argv[2]);
-	skip_instead(worker_skips);
-	worker_serve(worker_sock);
+	peer_skips(atoi(argv[2]));
+	worker_serve(atoi(argv[2]));
 	/* As a killed process: nothing is cleaned up on the way. */
 	_exit(0);
 }
