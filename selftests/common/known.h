@@ -35,6 +35,8 @@ static inline bool known_look_up(struct __test_metadata *_metadata, struct known
  * @_metadata: the harness's own
  * @issue: filled in by known_look_up()
  * @seen: whether the fault has shown
+ *
+ * A test that has failed otherwise stays failed.
  */
 static inline void known_report(struct __test_metadata *_metadata,
 				const struct known_issue *issue, bool seen)
@@ -42,6 +44,9 @@ static inline void known_report(struct __test_metadata *_metadata,
 	char reason[KNOWN_REASON];
 	const int code = known_verdict(issue, seen, reason);
 
+	/* What an EXPECT_EQ() has found is no part of the fault. */
+	if (_metadata->exit_code != KSFT_PASS)
+		return;
 	if (reason[0])
 		TH_LOG("%s%s", code == KSFT_PASS ? "note: " : "", reason);
 	if (code == KSFT_XFAIL || code == KSFT_SKIP)
