@@ -10,16 +10,16 @@
 # shellcheck source=scripts/tally.sh
 . "$TOP/scripts/tally.sh"
 
-out=$(mktemp)
-trap 'rm -f "$out" "$out.tally" "$out.tap"' EXIT
+said=$(mktemp)
+trap 'rm -f "$said" "$said.tally" "$said.tap"' EXIT
 
-TALLY=$out.tally "$LAB/tests/run.sh" | sed '$d' || :
-read -r p f s < "$out.tally"
+TALLY=$said.tally "$LAB/tests/run.sh" | sed '$d' || :
+read -r p f s < "$said.tally"
 passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 
 show_and_fail()	# what grep is to find; without arguments, all
 {
-	if [ $# -gt 0 ]; then grep "$@"; else cat "$out"; fi
+	if [ $# -gt 0 ]; then grep "$@"; else cat "$said"; fi
 	return 1
 }
 
@@ -27,15 +27,15 @@ show_and_fail()	# what grep is to find; without arguments, all
 unit_tests()
 {
 	local prefix=$1 name verdict
-	python3 "$2" -v > "$out" 2>&1 || :
+	python3 "$2" -v > "$said" 2>&1 || :
 	while read -r name verdict; do
 		if [ "$verdict" = ok ]; then
 			check "$prefix-$name" true
 		else
 			check "$prefix-$name" show_and_fail
 		fi
-	done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 \2/p' "$out")
-	grep -q '^Ran [1-9]' "$out" || check "$prefix-unit-tests" show_and_fail
+	done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 \2/p' "$said")
+	grep -q '^Ran [1-9]' "$said" || check "$prefix-unit-tests" show_and_fail
 }
 
 unit_tests runner "$TOP/scripts/runner/tests/test_results.py"
@@ -53,17 +53,17 @@ take_tap()
 {
 	local prefix=$1 status=0 before=$failed line name
 	shift
-	"$@" > "$out.tap" 2>&1 || status=$?
+	"$@" > "$said.tap" 2>&1 || status=$?
 	while read -r line; do
 		name=$prefix-$(echo "$line" | sed -E 's/^(not )?ok [0-9]+ ([^ ]+).*/\2/')
 		case $line in
 		*"# SKIP "*) skip "$name" "${line#*# SKIP }" ;;
 		ok*) check "$name" true ;;
-		*) check "$name" show_and_fail -A 20 -F "$line" "$out.tap" ;;
+		*) check "$name" show_and_fail -A 20 -F "$line" "$said.tap" ;;
 		esac
-	done < <(grep -E '^(not )?ok [0-9]' "$out.tap")
+	done < <(grep -E '^(not )?ok [0-9]' "$said.tap")
 	[ "$status" = 0 ] || [ "$failed" -gt "$before" ] ||
-		check "$prefix-tests-end-well" show_and_fail '' "$out.tap"
+		check "$prefix-tests-end-well" show_and_fail '' "$said.tap"
 }
 
 source=$("$LAB/kernel.sh" source)

@@ -343,7 +343,7 @@ class Known(unittest.TestCase):
             program, _, name = issue.test.partition(".")
             if name:
                 with open(os.path.join(tests, program + ".c"), encoding="utf-8") as file:
-                    self.assertIn(f", {name})", file.read())
+                    self.assertRegex(file.read(), rf"\bTEST_F\w*\(\w+, {name}[,)]")
 
     def test_notes(self):
         made = program(["# 1..1", "# # known.c:1:x:note: L03 not seen", "# ok 1 a.b",
