@@ -11,7 +11,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # The aim is 5 ms for the first command; the device says how long it waits at most.  The
 # rest is for machines that let their guests wait.
 PERIOD_NS=4000000
-late=100000000
+late_ns=100000000
 # After this long without work the device is idle, with a margin.
 SETTLE=2
 MEASURE=5
@@ -66,7 +66,7 @@ best_of()	# MODE MS...: the shortest time, as others use the machine as well
 		echo "$b_mode after $ms ms: $b_ns ns"
 		[ -n "$best" ] && [ "$best" -le "$b_ns" ] || best=$b_ns
 	done
-	[ "$best" -lt "$late" ] || { echo "expected less than $late ns at least once"; return 1; }
+	[ "$best" -lt "$late_ns" ] || { echo "expected less than $late_ns ns at least once"; return 1; }
 }
 
 command_after_idleness()

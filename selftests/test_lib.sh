@@ -146,7 +146,7 @@ hold_begin()
 	holder=$!
 	exec 9> "$fifo"
 	rm "$fifo"
-	if ! late=$(wait_for "ready from $1" grep -q ready "$said"); then
+	if ! hold_late=$(wait_for "ready from $1" grep -q ready "$said"); then
 		kill "$holder" 2> /dev/null
 		exec 9>&-
 		wait "$holder"
@@ -155,7 +155,7 @@ hold_begin()
 			rm "$said"
 			exit "$KSFT_SKIP"
 		fi
-		echo "$late"
+		echo "$hold_late"
 		cat "$said"
 		rm "$said"
 		return 1
