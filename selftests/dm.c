@@ -27,6 +27,7 @@
 #include "common/dm_ops.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
+#include "common/memic_counts.h"
 #include "common/uverbs_ioctl.h"
 #include "common/var_ops.h"
 
@@ -80,32 +81,9 @@ FIXTURE_TEARDOWN(dm)
 	bed_unmake(_metadata, &self->bed);
 }
 
-/* Firmware executed the command this often since the set-up. */
-#define ASSERT_COMMANDS(count, opcode) \
-	ASSERT_EQ(count, vhca_count_since(&self->bed.dev, self->seq, opcode, VHCA_ANY))
-#define ASSERT_COMMANDS_FOR(count, opcode, object) \
-	ASSERT_EQ(count, vhca_count_since(&self->bed.dev, self->seq, opcode, object))
-
 /* Number of the last such command since the set-up. */
 #define LAST(opcode, object) \
 	vhca_last_since(&self->bed.dev, self->seq, opcode, object)
-
-/* The device holds one memic more than before, the one that is given back here. */
-#define ASSERT_NEW_MEMIC(object) \
-do { \
-	ASSERT_LEDGER(1, "memic"); \
-	ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "memic", self->seq, object)); \
-} while (0)
-
-/* The memic was allocated once; it was freed this often (0 or 1) and is there or not. */
-#define ASSERT_MEMIC_FREED(count, object) \
-do { \
-	const struct vhca_object *__object = (object); \
-	const int __freed = (count); \
-	ASSERT_COMMANDS_FOR(1, VHCA_ALLOC_MEMIC, __object->id); \
-	ASSERT_COMMANDS_FOR(__freed, VHCA_DEALLOC_MEMIC, __object->id); \
-	ASSERT_EQ(1 - __freed, vhca_find(&self->bed.dev, "memic", __object->id, NULL)); \
-} while (0)
 
 /* By the last snapshot the only DM is at rest, with so many regions and operations. */
 #define ASSERT_DM(regions, operations) \
