@@ -34,19 +34,29 @@ static int process_poll(pid_t pid, const char *file, bool (*wanted)(const char *
 	return ETIMEDOUT;
 }
 
-/* A process that runs has no stack to show. */
+/* A process that runs has no stack to show, but one that was preempted has. */
 static bool has_function(const char *text, const void *function)
 {
 	return strstr(text, function);
 }
 
+static bool is_not_runnable(const char *text, const void *unused)
+{
+	(void)unused;
+	return !strstr(text, "\nState:\tR");
+}
+
 int _process_waits(pid_t pid, const char *function)
 {
-	char *stack;
+	char *stack, *status = NULL;
 	int err = process_poll(pid, "stack", has_function, function, &stack);
 
 	if (err)
 		diag("process %d is not in %s but in: %s", pid, function, stack ? stack : "-");
+	/* Preempted on its way to where it waits, it would come to do more first. */
+	if (!err)
+		err = process_poll(pid, "status", is_not_runnable, NULL, &status);
+	free(status);
 	free(stack);
 	return err;
 }
