@@ -15,6 +15,8 @@ uptime_ms()
 load_vhca()
 {
 	modprobe -a ib_uverbs mlx5_core mlx5_ib || return 1
+	# Modules that have suites want it, on a kernel with CONFIG_KUNIT.
+	modprobe -q kunit || :
 	began=$(uptime_ms)
 	# shellcheck disable=SC2086,SC2154
 	insmod /uobjscope/modules/mlx5_vhca.ko $vhca_parameters || return 1

@@ -12,6 +12,7 @@
 #   @boot RELEASE SECONDS   @loaded MILLISECONDS   @failed WHAT
 #   @begin PROGRAM TIMEOUT  @end PROGRAM           @taint PROGRAM OLD NEW
 #   @locks PROGRAM          lockdep gave up, the rest needs a fresh guest
+#   @leak PROGRAM SIZE FUNCTION...   kmemleak's finding, the inner function first
 # and on a third serial line @alive every few seconds, so that a hang is seen.
 
 # Reports must be as frequent as their causes, and come before the tests' own timeouts.
@@ -32,10 +33,41 @@ lockdep_is_on()
 	[ ! -e /proc/lockdep_stats ] || grep -q 'debug_locks: *1' /proc/lockdep_stats
 }
 
-timeout_of()	# PROGRAM: what its settings file asks for
+timeout_of()	# PROGRAM: what its settings file asks for; a kernel may be SLOW times slower
 {
 	t=$(sed -n 's/^timeout=//p' "/uobjscope/install/${1%%:*}/settings" 2>/dev/null)
-	echo $((${t:-45} + ${STRESS:-0} * 60))
+	echo $((${t:-45} * ${SLOW:-1} + ${STRESS:-0} * 60))
+}
+
+kmemleak=/sys/kernel/debug/kmemleak
+
+# What was there before, of others, is none of the next program's.
+forget_leaks()
+{
+	[ ! -w $kmemleak ] || echo clear > $kmemleak
+}
+
+find_leaks()	# PROGRAM
+{
+	[ -w $kmemleak ] || return 0
+	# What is younger than five seconds is not looked at; and what waits for a grace
+	# period, or for a worker, is not leaked.
+	sleep 6
+	# The runner judges each by itself.
+	echo "uobjscope: expect kmemleak: " > /dev/kmsg
+	echo scan > $kmemleak
+	awk -v program="$1" '
+		/^unreferenced object/ { say(); size = $5; gsub(/[^0-9]/, "", size) }
+		/^    \[</ { sub(/.*>\] */, ""); stack = stack " " name() }
+		/^    [a-zA-Z_][a-zA-Z0-9_.]*\+0x/ { stack = stack " " name() }
+		function name() { sub(/^ */, ""); sub(/[+].*/, ""); return $1 }
+		function say() {
+			if (size)
+				print "@leak " program " " size stack
+			size = stack = ""
+		}
+		END { say() }' $kmemleak
+	forget_leaks
 }
 
 read -r up _ < /proc/uptime
@@ -65,7 +97,9 @@ while read -r test arguments; do
 		export "$variable=$arguments"
 	fi
 	# Not straight to the port: the script opens its output again by name.
+	forget_leaks
 	./run_kselftest.sh -o "$timeout" -t "$test" 2>&1 < /dev/null | cat
+	find_leaks "$name"
 	[ -z "$arguments" ] || unset "$variable"
 	echo "uobjscope: program-end ${name#*:}" > /dev/kmsg
 	read -r new < /proc/sys/kernel/tainted

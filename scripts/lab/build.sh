@@ -10,7 +10,8 @@
 #   build/KERNEL/selftests/   the programs
 #   build/KERNEL/install/     the same as kselftest installs them
 #
-# MODULE_FLAGS= go to the kernel's make (W=1 C=2, say).
+# MODULE_FLAGS= go to the kernel's make (C=2, say).  Its additional warnings are always on:
+# another set of them would build all anew.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -30,20 +31,26 @@ inside()
 run_modules()
 {
 	# Without this file, which Debian's headers lack, C=2 checks nothing and says nothing.
-	local checker=scripts/checker-valid.sh kbuild
-	kbuild=$(cd "$("$LAB/kernel.sh" path)/root/usr/lib" && echo linux-kbuild-*)
-	inside --bind "$source/$checker:/usr/lib/$kbuild/$checker" sh -ec '
+	local checker=scripts/checker-valid.sh kbuild binds=()
+	for kbuild in "$("$LAB/kernel.sh" path)"/root/usr/lib/linux-kbuild-*; do
+		[ ! -d "$kbuild" ] ||
+			binds=(--bind "$source/$checker:/usr/lib/${kbuild##*/}/$checker")
+	done
+	inside ${binds[@]+"${binds[@]}"} sh -ec '
 	mkdir -p /out/modules
 	# Not deleted: what the patterns leave out, that is, what was built.
 	rsync -aR --delete --include="*/" --include="*.[ch]" --include=Kbuild --exclude="*" \
 		--prune-empty-dirs /src/./kernel /src/./selftests/modules /src/./Kbuild \
 		/out/modules/
 	# The compiler is the distribution'\''s own, if not the very same that built the kernel.
-	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC=gcc \
+	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC=gcc W=1 \
 		KSRC=/ksrc '"${MODULE_FLAGS:-}"' modules
 	# What looks into private structures must have been built with the right ones.
 	ko=/out/modules/kernel/uobjscope/uobjscope.ko
 	[ -e $ko ] && [ ! $ko -ot /out/modules/layout-is-good ] || exit 0
+	# A kernel that the lab has built itself has the source and no type information.
+	[ -e /usr/src/linux-headers-'"$release"'/vmlinux ] || exit 0
+	[ ! -e /usr/src/linux-headers-'"$release"'/vmlinux.o ] || exit 0
 	for d in core/ib_core core/ib_uverbs hw/mlx5/mlx5_ib; do
 		xz -dc /usr/lib/modules/'"$release"'/kernel/drivers/infiniband/$d.ko.xz > /tmp/${d##*/}.ko
 	done

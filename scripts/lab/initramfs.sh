@@ -13,6 +13,8 @@ if [ "${1:-}" = --inside ]; then
 	# In the root file system; busybox has all the commands that coreutils lack.
 	release=$2
 	drivers=(ib_uverbs mlx5_core mlx5_ib)
+	# Which a kernel may have or not.
+	optional=(kunit)
 	programs=(bash busybox kmod perl strace stdbuf timeout ibv_devinfo ibv_devices rdma ip)
 	w=/tmp/initramfs
 	mkdir -p "$w"/{dev,etc/libibverbs.d,proc,root,run,sys,tmp,usr/bin,usr/lib,usr/lib64,usr/sbin}
@@ -60,6 +62,9 @@ if [ "${1:-}" = --inside ]; then
 	depmod -b /tmp/depmod "$release"
 	modprobe -d /tmp/depmod -S "$release" --show-depends -a "${drivers[@]}" > /tmp/needed ||
 		{ echo "kernel $release lacks one of ${drivers[*]}"; exit 1; }
+	for d in "${optional[@]}"; do
+		modprobe -d /tmp/depmod -S "$release" --show-depends "$d" >> /tmp/needed 2> /dev/null || :
+	done
 	awk '$1 == "insmod" { print $2 }' /tmp/needed | sort -u | while read -r ko; do
 		ko=$modules/${ko#*"/modules/$release/"}
 		mkdir -p "$w${ko%/*}"

@@ -12,6 +12,8 @@ suite=forky
 packages=(
 	# build: kernel modules, programs, static checks
 	gcc make libc6-dev libelf1t64 pahole sparse rsync pkgconf libjson-c-dev
+	# build: whole kernels
+	bc bison ccache flex libelf-dev libssl-dev cpio
 	# the subject
 	rdma-core ibverbs-providers libibverbs-dev ibverbs-utils python3-pyverbs
 	# in the guest

@@ -19,9 +19,12 @@ import threading
 import time
 
 import known_issues
+import kunit
+import leaks
 import own_guest
 import reports
 from kernel_log import BOOT, KernelLog
+from lanes import LANES, SHORT, lane
 from machine import Emulator, LabError, Machine, Shape
 from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
                      failures, flaky_tests, known_faults, notes_of)
@@ -37,10 +40,6 @@ FAILED, PANICKED, HUNG, LAB_BROKEN = 1, 2, 3, 125
 TUNING = ("rcupdate.rcu_cpu_stall_timeout=300 rcutree.rcu_exp_stall_timeout=300000 "
           "watchdog_thresh=60 clocksource.verify_n_cpus=0 tsc=nowatchdog "
           "sysrq_always_enabled mitigations=off no_timer_check")
-# Lanes beside the plain kernel of a series: the series they boot, and with what.
-# With slab_debug cycles.sh takes three times as long for a round, and sees more in it.
-LANES = {"slab": ("7.2", "slab_debug=FZPU ROUNDS=8")}
-
 TAINTS = {5: "bad page", 7: "died", 9: "warned", 14: "soft lockup"}
 
 # Seconds, before the emulator's scale: until the guest speaks, until the device
@@ -237,6 +236,10 @@ class Guest:
                 short = rest[0].split(":", 1)[1]
                 self.log.findings.append(((short, None), "the kernel is tainted: " +
                                           ", ".join(names)))
+        elif word == "leak":
+            text = leaks.unexpected(" ".join(rest[1:]), self.run.allowed_leaks, self.run.live)
+            if text:
+                self.log.findings.append(((rest[0].split(":", 1)[1], None), text))
         elif word == "locks":
             self.log.findings.append(((rest[0].split(":", 1)[1], None),
                                       "lockdep has turned itself off"))
@@ -353,14 +356,13 @@ class Run:
         self.lock = threading.RLock()
         self.machines = set()
         self.load_ms = None
-        self.lane_name = arguments.kernel
-        series, self.lane_append = LANES.get(arguments.kernel, (arguments.kernel, ""))
-        self.lane = (f"{arguments.kernel}-{series}" if arguments.kernel in LANES
-                     else f"stock-{series}")
-        os.environ["KERNEL"] = series
+        self.boots = lane(arguments.kernel)
+        self.lane = self.boots.name
+        os.environ["KERNEL"] = self.boots.series
         self.tree = arguments.tree or os.path.join(
-            os.environ.get("BUILD", os.path.join(TOP, "build")), series)
-        self.shape = Shape(arguments.memory, arguments.cpus, arguments.cpu, arguments.device)
+            os.environ.get("BUILD", os.path.join(TOP, "build")), self.boots.series)
+        self.shape = Shape(arguments.memory or self.boots.memory_mib, arguments.cpus,
+                           arguments.cpu, arguments.device)
         self.vhca = "" if arguments.no_vhca else \
             (f"bar_phys={self.shape.window():#x} " + os.environ.get("VHCA", "")).strip()
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -387,6 +389,7 @@ class Run:
         self.emulator = Emulator(lab("rootfs.sh"), os.environ.get("QEMU"))
         if arguments.scale:
             self.emulator.scale = arguments.scale
+        self.emulator.scale *= self.boots.slowness
         self.kernel = arguments.vmlinuz or lab("kernel.sh", "vmlinuz")
         # Of another kernel neither is known.
         self.release = "" if arguments.vmlinuz else lab("kernel.sh", "version")
@@ -394,7 +397,7 @@ class Run:
         self.base = lab("initramfs.sh")
         self.append = " ".join(filter(None, (
             "console=ttyS0 loglevel=7 panic=-1 oops=panic", TUNING,
-            self.shape.memmap(), self.emulator.append, self.lane_append,
+            self.shape.memmap(), self.emulator.append, self.boots.append,
             os.environ.get("APPEND", ""))))
         self.read_known_issues()
         # What the kernel does not know of its command line is init's environment, and so
@@ -410,12 +413,15 @@ class Run:
 
     def read_known_issues(self):
         """What the installed tests bring with them of known faults."""
-        self.issues, self.own_tests = {}, []
+        self.issues, self.own_tests, self.allowed_leaks = {}, [], []
         for collection in dict.fromkeys(a.split(":", 1)[0] for a in self.available()):
             folder = os.path.join(self.tree, "install", collection)
             issues = known_issues.load(os.path.join(folder, "known_issues"))
             self.issues.update(issues)
             self.own_tests += own_guest.load(folder, collection, issues)
+            self.allowed_leaks += leaks.load(folder, issues)
+        self.live = {i for i, issue in self.issues.items()
+                     if issue.state(self.release, self.source) == known_issues.LIVE}
 
     def program(self, name):
         with self.lock:
@@ -479,6 +485,10 @@ class Run:
         if boot is not None and self.vhca:
             boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
                                       "" if self.load_ms is not None else "no uverbs device"))
+        # The guest of most programs has no name.
+        if self.source and os.path.exists(os.path.join(self.results, "console.log")):
+            at = 1 if boot is not None else 0
+            self.programs[at:at] = kunit.programs(self.results, self.source)
         self.check_complete()
         return self.report()
 
@@ -541,7 +551,7 @@ class Run:
 
     def abilities(self):
         """What this lane's kernel shows that others do not."""
-        return {"slab_debug"} if "slab_debug=" in self.append else set()
+        return self.boots.abilities(self.append)
 
     def check_complete(self):
         """The last result says that all is there: a log cut short lacks it, and a run in
@@ -614,13 +624,13 @@ def positive(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--kernel", default=os.environ.get("KERNEL") or "7.2",
-                        help="7.2, 7.3, or a lane: " + ", ".join(LANES))
+                        help="7.2, 7.3, or a lane: " + ", ".join([*SHORT, *LANES]))
     parser.add_argument("--results", help="where to make the results folder")
     parser.add_argument("--tree", help="folder with install/ and modules/, instead of building")
     parser.add_argument("--layer", action="append", default=[], metavar="DIR",
                         help="folder whose files the guest has as well (may be repeated)")
     parser.add_argument("--vmlinuz", help="another kernel image")
-    parser.add_argument("--memory", type=int, default=2048, help="MiB of the guest")
+    parser.add_argument("--memory", type=int, help="MiB of the guest (default: the lane's)")
     parser.add_argument("--cpus", type=int, default=2, help="processors of the guest")
     parser.add_argument("--cpu", help="model of them, as QEMU calls it")
     parser.add_argument("--device", action="append", default=[],

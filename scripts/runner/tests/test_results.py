@@ -12,9 +12,12 @@ import xml.etree.ElementTree
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import known_issues                                                     # noqa: E402
+import kunit                                                            # noqa: E402
+import leaks                                                            # noqa: E402
 import own_guest                                                        # noqa: E402
 import reports                                                          # noqa: E402
 from kernel_log import BOOT, KernelLog, is_report, is_unexpected        # noqa: E402
+from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from results import (FAIL, PASS, SKIP, XFAIL, Program, count,           # noqa: E402
                      flaky_tests, notes_of)
@@ -442,6 +445,78 @@ class SideBySide(unittest.TestCase):
         run.programs = [Program(name) for name in ("u:b", "guest:boot", "u:a")]
         run.sort([Item("u:a"), Item("u:b")])
         self.assertEqual([p.name for p in run.programs], ["guest:boot", "u:a", "u:b"])
+
+
+class Lanes(unittest.TestCase):
+    def test_names(self):
+        self.assertEqual(lane("7.2").name, "stock-7.2")
+        self.assertEqual(lane("slab").name, "slab-7.2")
+        self.assertEqual(lane("debug").series, "7.2-debug")
+        self.assertEqual(lane("debug-7.3").series, "7.3-debug")
+        # For the lab to refuse.
+        self.assertEqual(lane("9.9").series, "9.9")
+
+    def test_abilities(self):
+        self.assertEqual(lane("7.2").abilities("quiet"), set())
+        self.assertEqual(lane("7.2").abilities("slab_debug=FZPU"), {"slab_debug"})
+        self.assertEqual(lane("debug").abilities("quiet"), {"kasan", "failslab"})
+
+
+class Leaks(unittest.TestCase):
+    LEAK = "1024 kmemleak_alloc __kmalloc_cache_noprof ib_uverbs_open chrdev_open"
+
+    def setUp(self):
+        self.issues = {"L01": None, "L04": None}
+
+    def test_unexpected(self):
+        allowed = leaks.parse("L01 ib_uverbs_open chrdev_open\n", self.issues)
+        self.assertIsNone(leaks.unexpected(self.LEAK, allowed, {"L01"}))
+        # All functions must be there, and the fault must be live.
+        self.assertEqual(leaks.unexpected(self.LEAK, allowed, {"L04"}),
+                         "leak of 1024 bytes, allocated by ib_uverbs_open <- chrdev_open")
+        other = leaks.parse("L01 ib_uverbs_open mlx5_ib_alloc_ucontext\n", self.issues)
+        self.assertIn("1024", leaks.unexpected(self.LEAK, other, {"L01"}))
+
+    def test_without_a_fault(self):
+        allowed = leaks.parse("-\tchrdev_open\t# kept until the module goes\n", self.issues)
+        self.assertIsNone(leaks.unexpected(self.LEAK, allowed, set()))
+        # A report may lack its stack.
+        self.assertEqual(leaks.unexpected("32", allowed, set()),
+                         "leak of 32 bytes, allocated by nobody known")
+
+    def test_wrong_lines(self):
+        for text, says in (("L01\n", "kmemleak:1: expected ID FUNCTION"),
+                           ("# nothing\nL99 kmalloc\n", "kmemleak:2: known_issues has no entry L99"),
+                           ("- kmalloc\n", "expected the reason")):
+            with self.assertRaisesRegex(LabError, says):
+                leaks.parse(text, self.issues)
+
+    def test_the_suites_own_list(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../selftests")
+        issues = known_issues.load(os.path.join(folder, "known_issues"))
+        self.assertTrue(leaks.load(folder, issues))
+
+
+class Kunit(unittest.TestCase):
+    def test_said(self):
+        console = ["[    1.0] mlx5_core: hello\n", "[    1.1][   T45] KTAP version 1\n",
+                   "[    1.2][   T45] 1..1\n", "[    1.3] uobjscope: program var\n",
+                   "[    9.0] KTAP version 1\n"]
+        self.assertEqual(kunit.said(console),
+                         ["mlx5_core: hello", "KTAP version 1", "1..1"])
+
+    def test_streams(self):
+        one = ["KTAP version 1", "1..1", "    KTAP version 1", "    ok 1 a", "ok 1 s"]
+        self.assertEqual(kunit.streams(["hello", *one, "hello", *one]), [one + ["hello"], one])
+        self.assertEqual(kunit.streams(["hello"]), [])
+
+    def test_groups(self):
+        group = {"name": "vhca", "test_cases": [{"name": "a", "status": "PASS"},
+                                                {"name": "b", "status": "ERROR"}],
+                 "sub_groups": [{"name": "wide", "test_cases": [
+                     {"name": "one", "status": "SKIP"}]}]}
+        self.assertEqual(list(kunit.tests_of(group)),
+                         [("a", PASS), ("b", FAIL), ("wide.one", SKIP)])
 
 
 if __name__ == "__main__":
