@@ -2,7 +2,7 @@
 #
 # The only thing a person types; see make help.
 
-# Kernel under test: 7.2 (Debian forky), 7.3 (trixie-backports), or the lane slab.
+# Kernel under test: 7.2 (Debian forky), 7.3 (trixie-backports), or a lane, slab or debug.
 KERNEL ?= 7.2
 TESTS ?=
 export KERNEL
@@ -46,7 +46,11 @@ ifdef ALL
 export ALL
 endif
 
-.PHONY: help run shell test bench mutants drgn lint test-host test-runner test-machines \
+ifdef QUICK
+export QUICK
+endif
+
+.PHONY: help run shell test bench golden debug mutants drgn lint test-host test-runner test-machines \
 	test-skips lab modules modules_install selftests clean distclean
 
 help:
@@ -55,6 +59,9 @@ help:
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
 	@echo '  make bench            what it costs to look, and how fast the device is'
 	@echo '  make mutants          does the suite kill the faults of selftests/mutants?'
+	@echo '  make debug            build the debug kernel (half an hour), or say where it is'
+	@echo '  make golden           two kernels whose difference is known: does the suite see it?'
+	@echo '                        (QUICK=1 without debug kernels)'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
@@ -72,7 +79,8 @@ help:
 	@echo '  make distclean        the same, and the results'
 	@echo
 	@echo 'Variables:'
-	@echo '  KERNEL=7.2|7.3|slab   kernel under test (slab: 7.2 with slab_debug=FZPU)'
+	@echo '  KERNEL=7.2|7.3|slab|debug  kernel under test (slab: 7.2 with slab_debug=FZPU; debug:'
+	@echo '                        built with KASAN and more, see make debug; also debug-7.3)'
 	@echo '  TESTS="var dmabuf"    programs to run; var:TEST for one test'
 	@echo '  FILTER=REGEX          only tests of that name, in all programs or those of TESTS='
 	@echo '                        (DMABUF-05 and dmabuf_05 are the same)'
@@ -96,6 +104,15 @@ bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh \
 		bench_data_path.sh bench_commands.sh
+
+# A debug kernel of another series: make debug KERNEL=7.3
+debug:
+	@scripts/lab/host-packages.sh
+	@KERNEL='$(patsubst debug,7.2,$(KERNEL:debug-%=%))-debug' scripts/lab/kernel.sh
+
+golden:
+	@scripts/lab/host-packages.sh
+	@scripts/golden.py $(if $(QUICK),--quick)
 
 mutants:
 	@scripts/lab/host-packages.sh

@@ -159,6 +159,7 @@ TEST_F(known, l01_ufile_stays)
 	ASSERT_EQ(0, scope_take(&self->scope));
 	ASSERT_EQ(0, scope_check(&self->scope, UOBJSCOPE_UFILE, scope_kv("id=%lu", ufile),
 				 "state=closed file_open=0"));
+	marker_reached("L01: a dma-buf alone holds a ufile, and is closed now");
 	ASSERT_EQ(0, close(fd));
 	ASSERT_EQ(0, scope_take(&self->scope));
 	seen = scope_count(&self->scope, UOBJSCOPE_UFILE, scope_kv("id=%lu", ufile));

@@ -15,6 +15,7 @@
 #include "common/dm_ops.h"
 #include "common/helper_module.h"
 #include "common/importer.h"
+#include "common/marker.h"
 
 FIXTURE(known_crash_importer)
 {
@@ -99,6 +100,8 @@ TEST_F(known_crash_importer, l02_close_during_cleanup)
 	ASSERT_EQ(0, _importer_query(self->imp, id, &query));
 	ASSERT_EQ(1U, query.invalidations);
 	ASSERT_EQ(0, close(first_fd));
+	ASSERT_FALSE(caller_is_done(&cleanup));
+	marker_reached("L02: the cleanup waits for an importer, another dma-buf is closed");
 	ASSERT_EQ(0, _importer_release(self->imp, id));
 	caller_end(&cleanup, 0);
 	ASSERT_EQ(0, _importer_detach(self->imp, id));

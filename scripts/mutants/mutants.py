@@ -28,6 +28,7 @@ from patches import Refused, Workshop, load
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
+from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from side_by_side import run_all                                        # noqa: E402
 
@@ -73,8 +74,7 @@ class Score:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        series = {"slab": "7.2"}.get(arguments.kernel, arguments.kernel)
-        os.environ["KERNEL"] = series
+        os.environ["KERNEL"] = lane(arguments.kernel).series
         self.built = lab("scripts/lab/build.sh")
         self.source = lab("scripts/lab/kernel.sh", "source")
         self.base = lab("scripts/mutants/base.sh")

@@ -21,7 +21,7 @@ from machine import LabError
 
 OUTCOMES = {
     "oops": r"\bOops: |\bgeneral protection fault|\bunable to handle (page fault|kernel)"
-            r"|\bkernel BUG at ",
+            r"|\bkernel BUG at |\bBUG: KASAN: ",
     "panic": r"\bKernel panic - not syncing",
     "hung-task": r"\bINFO: task .* blocked for more than",
     "splat": None,              # whatever is a report

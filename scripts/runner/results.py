@@ -163,6 +163,11 @@ def failures(programs):
             for p in programs for t in p.tests if t.status == FAIL]
 
 
+def all_tests(programs):
+    return [{"test": f"{p.short}.{t.name}", "status": t.status, "reason": t.reason}
+            for p in programs for t in p.tests]
+
+
 def known_faults(programs):
     return [f"{p.short}.{t.name}" for p in programs for t in p.tests if t.status == XFAIL]
 

@@ -26,8 +26,8 @@ import reports
 from kernel_log import BOOT, KernelLog
 from lanes import LANES, SHORT, lane
 from machine import Emulator, LabError, Machine, Shape
-from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, closing_line, count,
-                     failures, flaky_tests, known_faults, notes_of)
+from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, all_tests, closing_line,
+                     count, failures, flaky_tests, known_faults, notes_of)
 from selection import Item, is_script, list_tests, rounds, select
 from side_by_side import run_all
 
@@ -581,6 +581,7 @@ class Run:
                        "skipped": totals[2], "known": known_faults(self.programs),
                        "flaky": [name for name, _, _ in flaky_tests(self.programs)],
                        "failures": failures(self.programs),
+                       "tests": all_tests(self.programs),
                        "seed": self.seed, "load_ms": self.load_ms, "status": self.status}, out)
         if totals[1] and not self.status:
             self.status = FAILED

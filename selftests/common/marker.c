@@ -35,3 +35,11 @@ void marker_expect(const char *pattern)
 	snprintf(line, sizeof(line), "uobjscope: expect %s\n", pattern);
 	marker_line(line);
 }
+
+void marker_reached(const char *window)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "uobjscope: reached %s\n", window);
+	marker_line(line);
+}

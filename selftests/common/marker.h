@@ -22,4 +22,13 @@ void marker_write(const char *edge, const char *test);
  */
 void marker_expect(const char *pattern);
 
+/**
+ * marker_reached() - say that a test has come to what it was made for
+ * @window: which moment, in a few words
+ *
+ * The line reads "uobjscope: reached WINDOW".  Of a test that takes the kernel with it
+ * this is what is left, and without it such an end says nothing of the test's subject.
+ */
+void marker_reached(const char *window);
+
 #endif /* _SELFTESTS_MARKER_H */
