@@ -50,7 +50,7 @@ ifdef QUICK
 export QUICK
 endif
 
-.PHONY: help run shell test bench golden debug mutants drgn lint test-host test-runner test-machines \
+.PHONY: help run shell test bench coverage golden debug mutants drgn lint test-host test-runner test-machines \
 	test-skips lab modules modules_install selftests clean distclean
 
 help:
@@ -62,6 +62,7 @@ help:
 	@echo '  make debug            build the debug kernel (half an hour), or say where it is'
 	@echo '  make golden           two kernels whose difference is known: does the suite see it?'
 	@echo '                        (QUICK=1 without debug kernels)'
+	@echo '  make coverage         which lines that decide lifetimes does the suite not reach?'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
@@ -109,6 +110,10 @@ bench:
 debug:
 	@scripts/lab/host-packages.sh
 	@KERNEL='$(patsubst debug,7.2,$(KERNEL:debug-%=%))-debug' scripts/lab/kernel.sh
+
+coverage:
+	@scripts/lab/host-packages.sh
+	@scripts/coverage/coverage.py $(TESTS)
 
 golden:
 	@scripts/lab/host-packages.sh

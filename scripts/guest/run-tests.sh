@@ -13,6 +13,7 @@
 #   @begin PROGRAM TIMEOUT  @end PROGRAM           @taint PROGRAM OLD NEW
 #   @locks PROGRAM          lockdep gave up, the rest needs a fresh guest
 #   @leak PROGRAM SIZE FUNCTION...   kmemleak's finding, the inner function first
+#   @coverage BASE64        a part of an archive of gcov's files (with COVERAGE=1)
 # and on a third serial line @alive every few seconds, so that a hang is seen.
 
 # Reports must be as frequent as their causes, and come before the tests' own timeouts.
@@ -70,6 +71,19 @@ find_leaks()	# PROGRAM
 	forget_leaks
 }
 
+# What gcov has counted, of modules that were unloaded as well.  Its files have no size
+# before they are read.
+send_coverage()
+{
+	mkdir -p /tmp/coverage
+	find /sys/kernel/debug/gcov -name '*.gcda' | while read -r f; do
+		to=/tmp/coverage/${f#/sys/kernel/debug/gcov/}
+		mkdir -p "${to%/*}"
+		cat "$f" > "$to"
+	done
+	tar -C /tmp/coverage -c . | gzip | base64 -w 960 | sed 's/^/@coverage /'
+}
+
 read -r up _ < /proc/uptime
 echo "@boot $(uname -r) $up"
 # On a line of its own, where it cannot come between two halves of a result.
@@ -110,3 +124,4 @@ while read -r test arguments; do
 		break
 	fi
 done < /uobjscope/tests
+[ -z "${COVERAGE:-}" ] || send_coverage

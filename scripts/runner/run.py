@@ -7,6 +7,7 @@ Exit status: 0 all is well, 1 tests failed, 2 the guest's kernel panicked,
 """
 
 import argparse
+import base64
 import datetime
 import functools
 import json
@@ -240,6 +241,10 @@ class Guest:
             text = leaks.unexpected(" ".join(rest[1:]), self.run.allowed_leaks, self.run.live)
             if text:
                 self.log.findings.append(((rest[0].split(":", 1)[1], None), text))
+        elif word == "coverage":
+            path = os.path.join(self.run.results, f"coverage{self.name}.tar.gz")
+            with open(path, "ab") as out:
+                out.write(base64.b64decode(rest[0]))
         elif word == "locks":
             self.log.findings.append(((rest[0].split(":", 1)[1], None),
                                       "lockdep has turned itself off"))
