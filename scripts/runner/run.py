@@ -41,6 +41,9 @@ FAILED, PANICKED, HUNG, LAB_BROKEN = 1, 2, 3, 125
 TUNING = ("rcupdate.rcu_cpu_stall_timeout=300 rcutree.rcu_exp_stall_timeout=300000 "
           "watchdog_thresh=60 clocksource.verify_n_cpus=0 tsc=nowatchdog "
           "sysrq_always_enabled mitigations=off no_timer_check")
+# As leaks.py says it.
+LEAK = "leak of "
+
 TAINTS = {5: "bad page", 7: "died", 9: "warned", 14: "soft lockup"}
 
 # Seconds, before the emulator's scale: until the guest speaks, until the device
@@ -350,6 +353,29 @@ class OwnGuest(Guest):
         self.todo = []
 
 
+class LeakGuest(Guest):
+    """The guest in which a program that leaks is run again, test by test; kmemleak speaks
+    after each."""
+
+    def __init__(self, run, program, names):
+        super().__init__(run, f"-leaks-{program.short.split('@')[0]}",
+                         [Item(program.name.split("@")[0], f"-r {name}", number)
+                          for number, name in enumerate(names, 1)])
+        self.names = {item.label: name for item, name in zip(self.todo, names)}
+        self.made = {}
+
+    def program_of(self, label):
+        return self.made.setdefault(label, Program(label))
+
+    def programs(self):
+        return list(self.made.values())
+
+    def leaks(self):
+        """{name of a test: what was found after it}."""
+        return {self.names[label]: test.reason for label, program in self.made.items()
+                for test in program.tests if LEAK in test.reason}
+
+
 class Run:
     """A whole run: one lane, one or more boots."""
 
@@ -482,6 +508,7 @@ class Run:
                     [functools.partial(self.run_alone, next(
                         o for o in own if (o.program, o.name) == (item.program, item.arguments)),
                         item) for item in alone], self.jobs)
+            self.narrow_leaks()
         finally:
             for machine in list(self.machines):
                 machine.stop()
@@ -496,6 +523,24 @@ class Run:
             self.programs[at:at] = kunit.programs(self.results, self.source)
         self.check_complete()
         return self.report()
+
+    def narrow_leaks(self):
+        """Whose test was it that leaked?  Asked of one program, as it takes long."""
+        leaky = [p for p in self.programs for t in p.tests
+                 if t.name == "kernel-log" and f"kernel log: {LEAK}" in t.reason]
+        if not leaky or self.stopped or self.repeat > 1:
+            return
+        program = leaky[0]
+        names = [t.name for t in program.tests if t.status in (PASS, XFAIL)]
+        if is_script(program.name) or not names:
+            return
+        self.progress.say(f"{program.short} leaks: its {len(names)} tests again, one by one")
+        guest = LeakGuest(self, program, names)
+        guest.go()
+        for name, reason in guest.leaks().items():
+            program.find(name).fail(reason)
+        for other in dict.fromkeys(p.short for p in leaky[1:]):
+            self.progress.say(f"{other} leaks as well: make run TESTS={other} tells which test")
 
     def sort(self, items):
         """As they were asked for, whichever guest was the first to say something."""
