@@ -14,14 +14,16 @@
 #include <linux/mm_types.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 /**
  * scope_mm_pid - process that owns an address space
  * @mm: the address space, kept by the caller
  *
- * Only with memory control groups does a kernel know the owner.
+ * Only with memory control groups does a kernel know the owner; without them all tasks
+ * are asked, of which another may have the same address space until an execve().
  *
- * Return: process id, 0 if not known
+ * Return: process id, 0 if nobody has it
  */
 static inline pid_t scope_mm_pid(struct mm_struct *mm)
 {
@@ -33,6 +35,19 @@ static inline pid_t scope_mm_pid(struct mm_struct *mm)
 	owner = rcu_dereference(mm->owner);
 	if (owner)
 		pid = owner->tgid;
+	rcu_read_unlock();
+#else
+	struct task_struct *leader, *task;
+
+	rcu_read_lock();
+	for_each_process_thread(leader, task) {
+		/* Compared and no more: it may be gone by now. */
+		if (READ_ONCE(task->mm) == mm) {
+			pid = task->tgid;
+			goto found;
+		}
+	}
+found:
 	rcu_read_unlock();
 #endif
 	return pid;

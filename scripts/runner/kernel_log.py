@@ -16,7 +16,7 @@ REPORTS = [re.compile(p) for p in (
     r"\bgeneral protection fault",
     r"\bunable to handle (page fault|kernel)",
     r"\b(list_add|list_del) corruption",
-    r"\bDMA-API: ",
+    r"\bDMA-API: (?!preallocated |debugging enabled )",
     r"\bODEBUG: ",
     r"\bINFO: task .* blocked for more than",
     r"\bINFO: .*(detected stall|self-detected)",

@@ -144,14 +144,22 @@ static inline void bed_exit(int status, void *harness)
  * @argc: as given to main()
  * @argv: as given to main()
  *
- * A program whose tests are all skipped exits with the status of a skip.
+ * A program whose tests are all skipped exits with the status of a skip.  SLOW in the
+ * environment is how many times longer each test may take, on a kernel that checks much.
  *
  * Return: exit status of the tests, or of a peer of one of them.
  */
 static inline int bed_main(int argc, char **argv)
 {
+	const char *slow = getenv("SLOW");
+	struct __fixture_metadata *fixture;
+	struct __test_metadata *test;
+
 	if (peer_is_wanted(argc, argv))
 		return peer_main(argv);
+	for (fixture = __fixture_list; slow && fixture; fixture = fixture->next)
+		for (test = fixture->tests; test; test = test->next)
+			test->timeout *= strtoul(slow, NULL, 10) ?: 1;
 	on_exit(bed_exit, (void *)(uintptr_t)getpid());
 	return test_harness_run(argc, argv);
 }

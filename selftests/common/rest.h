@@ -47,8 +47,9 @@ struct rest {
  * @dev: the device
  * @rest: filled in
  *
- * The VAR pages are counted by allocating all that there are, in a context
- * that is opened and closed for it: no other count of them exists.
+ * The VAR pages are those of the driver's bitmaps, by uobjscope.ko; without it
+ * they are counted by allocating all that there are, in a context that is opened
+ * and closed for it.
  *
  * Return: 0 or an errno.
  */
