@@ -114,8 +114,9 @@ static const struct vhca_fault_key vhca_fault_keys[] = {
 
 static_assert(VHCA_FAULT_MAX_DELAY == 600000);
 
-static int vhca_fault_parse_word(struct vhca *v, struct vhca_fault *fault,
-				 unsigned long *given, char *word)
+static bool vhca_fault_parse_word(struct vhca_fault *fault,
+				  unsigned long *given, char *word,
+				  struct vhca_refusal *refusal)
 {
 	char *value = strchr(word, '=');
 	unsigned int i;
@@ -125,49 +126,47 @@ static int vhca_fault_parse_word(struct vhca *v, struct vhca_fault *fault,
 	for (i = 0; i < ARRAY_SIZE(vhca_fault_keys); i++)
 		if (value && !strcmp(word, vhca_fault_keys[i].name))
 			break;
-	if (i == ARRAY_SIZE(vhca_fault_keys)) {
-		vhca_warn_ratelimited(v, "faults: got '%.64s%s', expected opcode=, nth=, count=, status= or delay_ms=\n",
-				      word, value ? "=" : "");
-		return -EINVAL;
-	}
-	if (__test_and_set_bit(i, given)) {
-		vhca_warn_ratelimited(v, "faults: got '%s=%.64s', expected each key once in a line\n",
-				      word, value);
-		return -EINVAL;
-	}
-	if (!vhca_fault_keys[i].parse(fault, value)) {
-		vhca_warn_ratelimited(v, "faults: got '%s=%.64s', expected %s\n",
-				      word, value, vhca_fault_keys[i].expected);
-		return -EINVAL;
-	}
-	return 0;
+	if (i == ARRAY_SIZE(vhca_fault_keys))
+		return vhca_refuse(refusal,
+				   "got '%.64s%s', expected opcode=, nth=, count=, status= or delay_ms=",
+				   word, value ? "=" : "");
+	if (__test_and_set_bit(i, given))
+		return vhca_refuse(refusal,
+				   "got '%s=%.64s', expected each key once in a line",
+				   word, value);
+	if (!vhca_fault_keys[i].parse(fault, value))
+		return vhca_refuse(refusal, "got '%s=%.64s', expected %s", word,
+				   value, vhca_fault_keys[i].expected);
+	return true;
 }
 
-static int vhca_fault_parse(struct vhca *v, struct vhca_fault *fault,
-			    char *line)
+/**
+ * vhca_fault_parse - make a rule of a line
+ * @fault: to be filled; good for nothing if the line is refused
+ * @line: words key=value; is taken apart
+ * @refusal: filled if it is refused
+ *
+ * Return: true if it is a rule
+ */
+bool vhca_fault_parse(struct vhca_fault *fault, char *line,
+		      struct vhca_refusal *refusal)
 {
 	unsigned long given = 0;
 	char *word;
-	int err;
 
 	*fault = (struct vhca_fault) { .nth = 1, .count = 1 };
-	while ((word = strsep(&line, " \t"))) {
-		if (!*word)
-			continue;
-		err = vhca_fault_parse_word(v, fault, &given, word);
-		if (err)
-			return err;
-	}
-	if (!fault->opcode) {
-		vhca_warn_ratelimited(v, "faults: got a line without opcode=, expected one\n");
-		return -EINVAL;
-	}
-	if (!fault->status && !fault->delay_ms) {
-		vhca_warn_ratelimited(v, "faults: got opcode=0x%x without an effect, expected status= or delay_ms=\n",
-				      fault->opcode);
-		return -EINVAL;
-	}
-	return 0;
+	while ((word = strsep(&line, " \t")))
+		if (*word &&
+		    !vhca_fault_parse_word(fault, &given, word, refusal))
+			return false;
+	if (!fault->opcode)
+		return vhca_refuse(refusal,
+				   "got a line without opcode=, expected one");
+	if (!fault->status && !fault->delay_ms)
+		return vhca_refuse(refusal,
+				   "got opcode=0x%x without an effect, expected status= or delay_ms=",
+				   fault->opcode);
+	return true;
 }
 
 /* Rules that are gone delay nothing any more. */
@@ -191,6 +190,7 @@ static void vhca_fault_drop(struct vhca *v)
  */
 int vhca_fault_write(struct vhca *v, char *text)
 {
+	struct vhca_refusal refusal;
 	struct vhca_faults *new;
 	bool clear = false;
 	char *line;
@@ -213,9 +213,11 @@ int vhca_fault_write(struct vhca *v, char *text)
 		err = -ENOSPC;
 		if (new->nr == VHCA_MAX_FAULTS)
 			goto out;
-		err = vhca_fault_parse(v, &new->rules[new->nr], line);
-		if (err)
+		if (!vhca_fault_parse(&new->rules[new->nr], line, &refusal)) {
+			vhca_warn_ratelimited(v, "faults: %s\n", refusal.text);
+			err = -EINVAL;
 			goto out;
+		}
 		new->nr++;
 	}
 

@@ -7,6 +7,8 @@
 
 #include <linux/types.h>
 
+#include "refusal.h"
+
 struct seq_file;
 struct vhca;
 
@@ -58,6 +60,8 @@ struct vhca_fault_effect {
 };
 
 struct vhca_fault_effect vhca_fault_apply(struct vhca *v, u16 opcode);
+bool vhca_fault_parse(struct vhca_fault *fault, char *line,
+		      struct vhca_refusal *refusal);
 int vhca_fault_write(struct vhca *v, char *text);
 void vhca_fault_close(struct vhca *v);
 void vhca_fault_show(struct seq_file *m, const struct vhca_fault *fault);

@@ -1,80 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module parameters, and making and removing devices.
+ * The module, and making and removing devices.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/log2.h>
 #include <linux/module.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "vhca.h"
+#include "params.h"
 
-static unsigned long bar_phys;
-module_param(bar_phys, ulong, 0444);
+static struct vhca_params params = VHCA_PARAMS_DEFAULT;
+
+module_param_named(bar_phys, params.bar_phys, ulong, 0444);
 MODULE_PARM_DESC(bar_phys, "Physical address of the memory given by memmap=SIZE$ADDRESS");
 
-static unsigned long bar_size = VHCA_BAR_MIN_SIZE;
-module_param(bar_size, ulong, 0444);
+module_param_named(bar_size, params.bar_size, ulong, 0444);
 MODULE_PARM_DESC(bar_size, "Bytes of it for each device: a power of two, at least 64 MiB (default: 64 MiB)");
 
-static uint hcas = 1;
-module_param(hcas, uint, 0444);
+module_param_named(hcas, params.hcas, uint, 0444);
 MODULE_PARM_DESC(hcas, "Number of devices, 1 or 2; each has a BAR of bar_size (default: 1)");
 
-static char *topology = "separate";
-module_param(topology, charp, 0444);
+module_param_named(topology, params.topology, charp, 0444);
 MODULE_PARM_DESC(topology, "separate: each on a host bridge of its own, port: all below one root port (default: separate)");
 
-static uint domain = 1;
-module_param(domain, uint, 0444);
+module_param_named(domain, params.domain, uint, 0444);
 MODULE_PARM_DESC(domain, "PCI domain that the first function appears on (default: 1)");
 
-static uint device_id = 0x101e;
-module_param(device_id, uint, 0444);
+module_param_named(device_id, params.device_id, uint, 0444);
 MODULE_PARM_DESC(device_id, "PCI device id (default: 0x101e, ConnectX family mlx5Gen Virtual Function)");
 
-static uint log_var_count = 8;
-module_param(log_var_count, uint, 0444);
+module_param_named(log_var_count, params.log_var_count, uint, 0444);
 MODULE_PARM_DESC(log_var_count, "log2 of the number of VARs (default: 8)");
 
-static uint log_var_stride = 12;
-module_param(log_var_stride, uint, 0444);
+module_param_named(log_var_stride, params.log_var_stride, uint, 0444);
 MODULE_PARM_DESC(log_var_stride, "log2 of the bytes from one VAR to the next (default: 12)");
 
-static uint tlp_var_count = 8;
-module_param(tlp_var_count, uint, 0444);
+module_param_named(tlp_var_count, params.tlp_var_count, uint, 0444);
 MODULE_PARM_DESC(tlp_var_count, "Number of TLP VARs, 1 to 15 (default: 8)");
 
-static uint log_tlp_var_stride = 12;
-module_param(log_tlp_var_stride, uint, 0444);
+module_param_named(log_tlp_var_stride, params.log_tlp_var_stride, uint, 0444);
 MODULE_PARM_DESC(log_tlp_var_stride, "log2 of the bytes from one TLP VAR to the next, 12 to 19 (default: 12)");
 
-static uint memic_size = VHCA_MEMIC_MAX_SIZE;
-module_param(memic_size, uint, 0444);
+module_param_named(memic_size, params.memic_size, uint, 0444);
 MODULE_PARM_DESC(memic_size, "Bytes of device memory: a power of two, 4 KiB to 1 MiB (default: 1 MiB)");
 
-static uint msix_vectors = 16;
-module_param(msix_vectors, uint, 0444);
+module_param_named(msix_vectors, params.msix_vectors, uint, 0444);
 MODULE_PARM_DESC(msix_vectors, "MSI-X vectors (default: 16)");
-
-/**
- * struct vhca_setup - the parameters that are not of a single device
- * @hcas: number of devices
- * @nr_roots: number of host bridges that they are below
- * @port: there is a root port between
- * @domain: PCI domain of the first host bridge
- * @config: of all devices; only the address of the BAR differs
- */
-struct vhca_setup {
-	unsigned int		hcas;
-	unsigned int		nr_roots;
-	bool			port;
-	u32			domain;
-	struct vhca_config	config;
-};
 
 /*
  * Changed by module init and exit only, which the module loader serializes,
@@ -96,90 +68,6 @@ struct vhca *vhca_next(struct vhca *v)
 	struct list_head *node = v ? v->node.next : vhca_devices.next;
 
 	return node == &vhca_devices ? NULL : list_entry(node, struct vhca, node);
-}
-
-static bool vhca_in_range(const char *name, unsigned int value,
-			  unsigned int min, unsigned int max)
-{
-	if (value >= min && value <= max)
-		return true;
-	pr_err("parameter %s: got %u, expected %u to %u\n", name, value, min,
-	       max);
-	return false;
-}
-
-static bool vhca_window_is_good(u64 size)
-{
-	if (!is_power_of_2(bar_size) || bar_size < VHCA_BAR_MIN_SIZE) {
-		pr_err("parameter bar_size: got %lu, expected a power of two, at least %u\n",
-		       bar_size, VHCA_BAR_MIN_SIZE);
-		return false;
-	}
-	if (!bar_phys || !IS_ALIGNED(bar_phys, bar_size) ||
-	    bar_phys + size - 1 < bar_phys) {
-		pr_err("parameter bar_phys: got 0x%lx, expected the address of %llu MiB of reserved memory, a multiple of %lu MiB: boot with memmap=%lluM$ADDRESS and give ADDRESS here\n",
-		       bar_phys, size >> 20, bar_size >> 20, size >> 20);
-		return false;
-	}
-	return true;
-}
-
-/*
- * Fill @setup from the parameters.  One line in the log names the first
- * parameter that is wrong.
- */
-static int vhca_read_params(struct vhca_setup *setup)
-{
-	bool port = !strcmp(topology, "port");
-
-	if (!vhca_in_range("hcas", hcas, 1, VHCA_MAX_HCAS))
-		return -EINVAL;
-	if (!port && strcmp(topology, "separate")) {
-		pr_err("parameter topology: got %s, expected separate or port\n",
-		       topology);
-		return -EINVAL;
-	}
-	if (!vhca_window_is_good((u64)hcas * bar_size))
-		return -EINVAL;
-	/* Domain 0 is the machine's own; ACPI segments have 16 bits. */
-	if (!vhca_in_range("domain", domain, 1,
-			   0xffff - (port ? 0 : hcas - 1)) ||
-	    !vhca_in_range("device_id", device_id, 0, 0xffff) ||
-	    !vhca_in_range("msix_vectors", msix_vectors, 2, VHCA_MAX_VECTORS) ||
-	    !vhca_in_range("log_var_stride", log_var_stride, VHCA_PAGE_SHIFT,
-			   ilog2(VHCA_VAR_MAX_SIZE)) ||
-	    !vhca_in_range("log_var_count", log_var_count, 0,
-			   ilog2(VHCA_VAR_MAX_SIZE) - log_var_stride) ||
-	    !vhca_in_range("tlp_var_count", tlp_var_count, 1,
-			   VHCA_TLP_VAR_MAX_COUNT) ||
-	    !vhca_in_range("log_tlp_var_stride", log_tlp_var_stride,
-			   VHCA_PAGE_SHIFT, ilog2(VHCA_TLP_VAR_MAX_SIZE /
-						  (VHCA_TLP_VAR_MAX_COUNT + 1))))
-		return -EINVAL;
-	if (!is_power_of_2(memic_size) || memic_size < VHCA_PAGE_SIZE ||
-	    memic_size > VHCA_MEMIC_MAX_SIZE) {
-		pr_err("parameter memic_size: got %u, expected a power of two, %lu to %u\n",
-		       memic_size, VHCA_PAGE_SIZE, VHCA_MEMIC_MAX_SIZE);
-		return -EINVAL;
-	}
-	*setup = (struct vhca_setup) {
-		.hcas		= hcas,
-		.nr_roots	= port ? 1 : hcas,
-		.port		= port,
-		.domain		= domain,
-		.config		= {
-			.bar_phys	= bar_phys,
-			.bar_size	= bar_size,
-			.device_id	= device_id,
-			.log_var_count	= log_var_count,
-			.log_var_stride	= log_var_stride,
-			.tlp_var_count	= tlp_var_count,
-			.log_tlp_var_stride = log_tlp_var_stride,
-			.memic_size	= memic_size,
-			.vectors	= msix_vectors,
-		},
-	};
-	return 0;
 }
 
 /*
@@ -360,12 +248,14 @@ static int vhca_make_all(const struct vhca_setup *setup)
 
 static int __init vhca_init(void)
 {
+	struct vhca_refusal refusal;
 	struct vhca_setup setup;
 	int err;
 
-	err = vhca_read_params(&setup);
-	if (err)
-		return err;
+	if (!vhca_params_check(&params, &setup, &refusal)) {
+		pr_err("%s\n", refusal.text);
+		return -EINVAL;
+	}
 	vhca_debugfs_init();
 	err = vhca_make_all(&setup);
 	if (err)

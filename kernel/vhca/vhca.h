@@ -95,7 +95,7 @@
 #define VHCA_FREQUENCY_KHZ	156250
 
 /**
- * struct vhca_config - what the administrator chose, checked in main.c
+ * struct vhca_config - what the administrator chose, checked in params.c
  * @bar_phys: physical address of the memory that plays this device's BAR0
  * @bar_size: its size in bytes, a power of two
  * @device_id: PCI device id
