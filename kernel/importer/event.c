@@ -50,8 +50,15 @@ static bool has_event(struct importer *importer)
 	return has;
 }
 
-/* Takes the oldest event away. */
-static bool take_event(struct importer *importer, struct dmabuf_importer_event *event)
+/**
+ * importer_take_event - take the oldest event away
+ * @importer: the context
+ * @event: filled if there is one
+ *
+ * Context: process context.  Takes importer.lock.
+ * Return: whether there was one
+ */
+bool importer_take_event(struct importer *importer, struct dmabuf_importer_event *event)
 {
 	bool has;
 
@@ -86,7 +93,7 @@ ssize_t importer_read_events(struct file *file, char __user *to, size_t count, l
 	if (count < sizeof(event))
 		return -EINVAL;
 	while (count - done >= sizeof(event)) {
-		if (!take_event(importer, &event)) {
+		if (!importer_take_event(importer, &event)) {
 			if (done)
 				break;
 			if (file->f_flags & O_NONBLOCK)

@@ -329,7 +329,14 @@ static const struct dma_buf_ops static_ops = {
 	.vunmap		= exporter_vunmap,
 };
 
-static bool export_is_good(struct dmabuf_importer_export *export)
+/**
+ * importer_export_is_good - check what an export is to be like
+ * @export: as it was asked for; the longest time is put where none is given
+ *
+ * Context: any
+ * Return: whether it can be made
+ */
+bool importer_export_is_good(struct dmabuf_importer_export *export)
 {
 	if (export->fd || export->id || export->flags & ~DMABUF_IMPORTER_EXPORT_STATIC ||
 	    !export->size || export->size > IMPORTER_MAX_EXPORT || !PAGE_ALIGNED(export->size))
@@ -382,7 +389,7 @@ int importer_export(struct importer *importer, void *arg)
 	struct exporter *e;
 	int err, fd;
 
-	if (!export_is_good(export))
+	if (!importer_export_is_good(export))
 		return -EINVAL;
 	e = exporter_new(importer, export);
 	if (IS_ERR(e))

@@ -123,11 +123,13 @@ extern struct workqueue_struct *importer_wq;
 extern unsigned int importer_max_hold_ms;
 
 bool importer_limit(u32 *limit_ms);
+struct importer *importer_new(void);
 void importer_put(struct importer *importer);
 
 /* event.c */
 struct dmabuf_importer_event importer_event(struct importer *importer, u32 type, u32 id,
 					    u32 state);
+bool importer_take_event(struct importer *importer, struct dmabuf_importer_event *event);
 ssize_t importer_read_events(struct file *file, char __user *to, size_t count, loff_t *pos);
 __poll_t importer_poll(struct file *file, poll_table *table);
 
@@ -168,6 +170,7 @@ void importer_signal_all(struct importer *importer);
 u32 importer_fences_of(struct importer *importer, u32 id);
 
 /* exporter.c */
+bool importer_export_is_good(struct dmabuf_importer_export *export);
 int importer_export(struct importer *importer, void *arg);
 int importer_invalidate(struct importer *importer, void *arg);
 int importer_export_query(struct importer *importer, void *arg);

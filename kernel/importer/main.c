@@ -57,18 +57,33 @@ void importer_put(struct importer *importer)
 	kref_put(&importer->kref, importer_free);
 }
 
-static int importer_open(struct inode *inode, struct file *file)
+/**
+ * importer_new - make a context
+ *
+ * Context: process context, may sleep
+ * Return: the context, to be given back with importer_put(), or NULL
+ */
+struct importer *importer_new(void)
 {
 	struct importer *importer = kzalloc_obj(*importer);
 
 	if (!importer)
-		return -ENOMEM;
+		return NULL;
 	kref_init(&importer->kref);
 	xa_init_flags(&importer->attachments, XA_FLAGS_ALLOC1);
 	xa_init_flags(&importer->fences, XA_FLAGS_ALLOC1);
 	xa_init_flags(&importer->exports, XA_FLAGS_ALLOC1);
 	spin_lock_init(&importer->lock);
 	init_waitqueue_head(&importer->wait);
+	return importer;
+}
+
+static int importer_open(struct inode *inode, struct file *file)
+{
+	struct importer *importer = importer_new();
+
+	if (!importer)
+		return -ENOMEM;
 	file->private_data = importer;
 	return stream_open(inode, file);
 }
