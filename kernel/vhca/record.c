@@ -101,8 +101,19 @@ bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
 	return stats->count == 1;
 }
 
-static void vhca_record_violation(struct vhca *v, const char *what, u64 object,
-				  u64 detail, const char *kind)
+/**
+ * vhca_record_violation - remember something that no correct driver does,
+ *	without a word in the log
+ * @v: the device
+ * @what: its name, a word
+ * @object: number of the object concerned
+ * @detail: depends on @what
+ * @kind: kind of the object where @what does not imply it, else NULL
+ *
+ * Context: vhca.lock held
+ */
+void vhca_record_violation(struct vhca *v, const char *what, u64 object,
+			   u64 detail, const char *kind)
 {
 	struct vhca_recorder *r = &v->recorder;
 

@@ -94,6 +94,8 @@ struct vhca_recorder {
 int vhca_recorder_init(struct vhca *v);
 void vhca_recorder_exit(struct vhca *v);
 bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns);
+void vhca_record_violation(struct vhca *v, const char *what, u64 object,
+			   u64 detail, const char *kind);
 void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
 		    const char *kind);
 void vhca_violation_leak(struct vhca *v, const char *why, unsigned int count,
