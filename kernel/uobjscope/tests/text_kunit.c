@@ -240,7 +240,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name		= "uobjscope-text",
+	.name		= "uobjscope_text",
 	.test_cases	= cases,
 };
 
