@@ -15,8 +15,9 @@ uptime_ms()
 load_vhca()
 {
 	modprobe -a ib_uverbs mlx5_core mlx5_ib || return 1
-	# Modules that have suites want it, on a kernel with CONFIG_KUNIT.
-	modprobe -q kunit || :
+	# Modules that have suites want it, on a kernel with CONFIG_KUNIT; what it does by
+	# default is the kernel's choice.
+	modprobe -q kunit enable=1 autorun=1 || :
 	began=$(uptime_ms)
 	# shellcheck disable=SC2086,SC2154
 	insmod /uobjscope/modules/mlx5_vhca.ko $vhca_parameters || return 1
@@ -32,4 +33,9 @@ load_vhca()
 load_vhca || echo "@failed loading the drivers and the virtual HCA"
 if [ -e /uobjscope/modules/uobjscope.ko ]; then
 	insmod /uobjscope/modules/uobjscope.ko || echo "@failed loading uobjscope.ko"
+fi
+# The tests load this one themselves.  Its suite is run here with those of the others.
+if [ -e /sys/module/kunit ] && [ -e /uobjscope/modules/dmabuf_importer.ko ]; then
+	insmod /uobjscope/modules/dmabuf_importer.ko && rmmod dmabuf_importer ||
+		echo "@failed loading dmabuf_importer.ko"
 fi

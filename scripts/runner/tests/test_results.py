@@ -142,6 +142,10 @@ class Log(unittest.TestCase):
         "[    1.0] clocksource: Switched to clocksource tsc",
         "[    1.0] mlx5_core 0001:00:00.0: enabling device (0000 -> 0002)",
         "[    1.0] mlx5_core 0001:00:00.0: firmware version: 28.39.1",
+        "[    1.0][   T45]     # Subtest: dmabuf_importer",
+        "[    1.0]     # module: mlx5_vhca",
+        "[    1.0] not ok 1 dmabuf_importer",
+        "[    1.0] mlx5_vhca: kunit: violation: destroy_of_unknown pd object 0x1 detail 0x801",
     )
 
     def test_reports(self):
@@ -153,6 +157,8 @@ class Log(unittest.TestCase):
     def test_a_driver_that_complains(self):
         self.assertTrue(is_unexpected("[ 1.0] mlx5_core 0001:00:00.0: cmd_work_handler: failed"))
         self.assertTrue(is_unexpected("[ 1.0] infiniband mlx5_0: something is odd"))
+        self.assertTrue(is_unexpected("[ 1.0] mlx5_vhca: 0001:00:00.0: violation: pd object 0x1"))
+        self.assertTrue(is_unexpected("[ 1.0] mlx5_core: # Subtest: no suite"))
 
     def test_attribution(self):
         log = KernelLog()
