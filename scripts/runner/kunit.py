@@ -15,6 +15,8 @@ from machine import LabError
 from results import FAIL, PASS, SKIP, Program, Test
 
 HEADER = re.compile(r"^(KTAP|TAP) version \d+$")
+SUITE = re.compile(r"^ {4}# Subtest: (\S+)$")
+FAILED = re.compile(r"^ *# (\S+): ((?:EXPECTATION|ASSERTION) FAILED at \S+)$")
 VERDICTS = {"PASS": PASS, "FAIL": FAIL, "ERROR": FAIL, "MISS": FAIL, "SKIP": SKIP}
 
 
@@ -33,6 +35,17 @@ def streams(lines):
     """Each module's own: kunit.py reads one, from its header on."""
     starts = [n for n, line in enumerate(lines) if HEADER.match(line)]
     return [lines[begin:end] for begin, end in zip(starts, starts[1:] + [None])]
+
+
+def reasons(lines):
+    """What failed first in each case, by suite and case: kunit.py's JSON does not have it."""
+    found, suite = {}, None
+    for line in lines:
+        if begun := SUITE.match(line):
+            suite = begun[1]
+        elif failed := FAILED.match(line):
+            found.setdefault((suite, failed[1]), failed[2])
+    return found
 
 
 def tests_of(group, prefix=""):
@@ -66,9 +79,11 @@ def programs(results, source):
         lines = said(log)
     made = []
     for number, stream in enumerate(streams(lines), 1):
+        failed = reasons(stream)
         for group in parse(stream, os.path.join(results, f"kunit-{number}"), source):
             suite = Program(f"kunit:{group['name']}")
-            suite.tests = [Test(f"{group['name']}.{name}", verdict)
+            suite.tests = [Test(f"{group['name']}.{name}", verdict,
+                                failed.get((group["name"], name), ""))
                            for name, verdict in tests_of(group)]
             made.append(suite)
     return made

@@ -516,6 +516,14 @@ class Kunit(unittest.TestCase):
         self.assertEqual(kunit.streams(["hello", *one, "hello", *one]), [one + ["hello"], one])
         self.assertEqual(kunit.streams(["hello"]), [])
 
+    def test_reasons(self):
+        lines = ["KTAP version 1", "    # Subtest: one", "    # a: EXPECTATION FAILED at f.c:1",
+                 "    Expected 1 == 2", "    # a: EXPECTATION FAILED at f.c:2",
+                 "    # Subtest: two", "    # a: ASSERTION FAILED at g.c:3", "    # two: pass:0"]
+        self.assertEqual(kunit.reasons(lines),
+                         {("one", "a"): "EXPECTATION FAILED at f.c:1",
+                          ("two", "a"): "ASSERTION FAILED at g.c:3"})
+
     def test_groups(self):
         group = {"name": "vhca", "test_cases": [{"name": "a", "status": "PASS"},
                                                 {"name": "b", "status": "ERROR"}],
