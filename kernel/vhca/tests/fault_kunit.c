@@ -22,7 +22,7 @@ static struct vhca_fault parse(struct kunit *test, const char *text)
 	struct vhca_refusal refusal = {};
 	struct vhca_fault fault;
 
-	KUNIT_EXPECT_TRUE_MSG(test, vhca_fault_parse(&fault, copy(test, text),
+	KUNIT_ASSERT_TRUE_MSG(test, vhca_fault_parse(&fault, copy(test, text),
 						     &refusal),
 			      "'%s' is refused: %s", text, refusal.text);
 	return fault;
