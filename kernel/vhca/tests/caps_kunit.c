@@ -262,7 +262,7 @@ static void caps_set_refuses_more(struct kunit *test)
 			u32 mask = BIT(bit % 32), may = be32_to_cpu(before[bit / 32]);
 
 			page[bit / 32] = cpu_to_be32(mask);
-			KUNIT_EXPECT_EQ_MSG(test, vhca_kunit_execute(test, cmd),
+			KUNIT_ASSERT_EQ_MSG(test, vhca_kunit_execute(test, cmd),
 					    may & mask ? MLX5_CMD_STAT_OK :
 							 MLX5_CMD_STAT_BAD_PARAM_ERR,
 					    "type %u, bit %u", types[i], bit);
