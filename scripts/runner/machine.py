@@ -167,7 +167,9 @@ class Shape:
 
     def options(self, accel):
         """The words that QEMU is given."""
-        model = self.cpu or ("host" if accel == "kvm" else "max")
+        # With five levels of page tables each miss of the emulated TLB is longer, and now
+        # and then KASAN's shadow is not there for an early interrupt.
+        model = self.cpu or ("host" if accel == "kvm" else "max,la57=off")
         # An emulated IOMMU that remaps interrupts needs this, and all others bear it.
         machine = "q35" + (",kernel-irqchip=split" if self.devices and accel == "kvm" else "")
         words = ["-machine", machine, "-accel", accel, "-cpu", model,
