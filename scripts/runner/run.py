@@ -412,6 +412,7 @@ class Run:
         self.repeat = arguments.repeat
         self.stress = arguments.stress
         self.jobs = arguments.jobs
+        self.with_fixes = [i for i in arguments.fixed.split(",") if i]
         self.fail_fast = arguments.fail_fast
         self.stopped = False
         self.seed = arguments.seed if arguments.seed is not None else random.randrange(1, 1 << 31)
@@ -438,7 +439,7 @@ class Run:
             self.append += f" STRESS={self.stress}"
         for state in (known_issues.FIXED, known_issues.LIVE):
             ids = [i for i, issue in self.issues.items()
-                   if self.source and issue.source_says(self.source) == state]
+                   if issue.source_says(self.source) == state]
             if ids:
                 self.append += f" KNOWN_{state.upper()}={','.join(ids)}"
 
@@ -451,6 +452,7 @@ class Run:
             self.issues.update(issues)
             self.own_tests += own_guest.load(folder, collection, issues)
             self.allowed_leaks += leaks.load(folder, issues)
+        known_issues.mark_fixed(self.issues, self.with_fixes)
         self.live = {i for i, issue in self.issues.items()
                      if issue.state(self.release, self.source) == known_issues.LIVE}
 
@@ -680,6 +682,8 @@ def main():
     parser.add_argument("--tree", help="folder with install/ and modules/, instead of building")
     parser.add_argument("--layer", action="append", default=[], metavar="DIR",
                         help="folder whose files the guest has as well (may be repeated)")
+    parser.add_argument("--fixed", default="", metavar="ID[,ID...]",
+                        help="known faults that this tree or a layer has the fix of")
     parser.add_argument("--vmlinuz", help="another kernel image")
     parser.add_argument("--memory", type=int, help="MiB of the guest (default: the lane's)")
     parser.add_argument("--cpus", type=int, default=2, help="processors of the guest")

@@ -309,6 +309,17 @@ class Known(unittest.TestCase):
         self.assertEqual(self.issue().state("7.2.12", "/nowhere"), known_issues.LIVE)
         self.assertEqual(self.issue().state("7.3.4", ""), known_issues.FIXED)
 
+    def test_a_fix_that_was_applied_comes_first(self):
+        issues = known_issues.parse(ENTRY, "known_issues")
+        with tempfile.TemporaryDirectory() as source:
+            with open(os.path.join(source, "a.c"), "w", encoding="utf-8") as file:
+                file.write("bad_word")
+            known_issues.mark_fixed(issues, ["L01"])
+            for where in (source, "/nowhere", ""):
+                self.assertEqual(issues["L01"].state("7.2.12", where), known_issues.FIXED)
+        with self.assertRaisesRegex(LabError, "--fixed L02: no such entry.*L01"):
+            known_issues.mark_fixed(issues, ["L02"])
+
     def test_verdicts(self):
         always, sometimes = self.issue(), self.issue(("seen: always", "seen: sometimes"))
         live, fixed = known_issues.LIVE, known_issues.FIXED
