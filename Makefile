@@ -45,6 +45,9 @@ endif
 ifdef ALL
 export ALL
 endif
+ifdef FIXES
+export FIXES
+endif
 
 ifdef QUICK
 export QUICK
@@ -91,6 +94,8 @@ help:
 	@echo '  JOBS=N                guests side by side (default: 2, on one processor 1)'
 	@echo '  MUTANT="M02 M05"      mutants to try, MUTANTS_DIR=DIR of the patches, ALL=1 to go on'
 	@echo '                        after the first failure'
+	@echo '  FIXES=1               make run with the candidate fixes of selftests/fixes, or with'
+	@echo '                        some: FIXES="L05 L07"'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'
@@ -99,7 +104,7 @@ help:
 
 run:
 	@scripts/lab/host-packages.sh
-	@python3 scripts/runner/run.py --kernel '$(KERNEL)' $(TESTS)
+	@python3 scripts/$(if $(FIXES),mutants/fixes.py,runner/run.py) --kernel '$(KERNEL)' $(TESTS)
 
 bench:
 	@scripts/lab/host-packages.sh

@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 
-from patches import Refused, Workshop, load
+from patches import Refused, Workshop, load, make_tree
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
@@ -91,22 +91,11 @@ class Score:
         self.trials = []
         self.workshops = []
 
-    def tree(self, workshop, modules, where):
-        """What run.py boots: the suite as it was built, and these modules over the
-        kernel's own."""
-        for part in ("install", "modules", "user"):
-            os.symlink(os.path.join(self.built, part), os.path.join(where, part))
-        for module in modules:
-            to = os.path.join(where, module)
-            os.makedirs(os.path.dirname(to), exist_ok=True)
-            subprocess.run(["strip", "-g", "-o", to, os.path.join(workshop.folder, module)],
-                           check=True)
-
     def run(self, workshop, modules, name, *arguments):
         """What the runner says of a guest with these modules."""
         results = os.path.join(self.results, name)
         with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as tree:
-            self.tree(workshop, modules, tree)
+            make_tree(self.built, workshop.folder, modules, tree)
             os.makedirs(results, exist_ok=True)
             with open(os.path.join(results, "output.txt"), "w", encoding="utf-8") as out:
                 subprocess.run([sys.executable, os.path.join(TOP, "scripts/runner/run.py"),

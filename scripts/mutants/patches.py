@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Mutants: small patches of the kernel, each of which brings a fault back."""
+"""Small patches of the kernel's modules, and where they are built: mutants, each of which
+brings a fault back, and fixes, each of which mends one."""
 
 import os
 import re
@@ -17,7 +18,7 @@ class Refused(Exception):
 
 
 class Mutant:
-    """One patch.  What stands in it before the first file is for people."""
+    """One patch, of either kind.  What stands before the first file is for people."""
 
     def __init__(self, path):
         self.path = path
@@ -50,6 +51,17 @@ def folder_of(source, file):
                     return folder
         folder = os.path.dirname(folder)
     return nearest
+
+
+def make_tree(built, folder, modules, where):
+    """What run.py boots: the suite as it was built, and these modules over the kernel's
+    own."""
+    for part in ("install", "modules", "user"):
+        os.symlink(os.path.join(built, part), os.path.join(where, part))
+    for module in modules:
+        to = os.path.join(where, module)
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        subprocess.run(["strip", "-g", "-o", to, os.path.join(folder, module)], check=True)
 
 
 class Workshop:
@@ -115,10 +127,8 @@ class Workshop:
                     found.append(os.path.join(here, name[:-4] + ".ko"))
         return found
 
-    def build(self, mutant, log):
-        """Paths of the modules, relative to the folder; raises Refused."""
-        self.prepare(mutant)
-        self.apply(mutant)
+    def compile(self, log):
+        """All that was touched; raises Refused."""
         with open(log, "w", encoding="utf-8") as out:
             failed = subprocess.run([self.make, self.folder], check=False, stdout=out,
                                     stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
@@ -126,10 +136,20 @@ class Workshop:
             with open(log, encoding="utf-8") as text:
                 errors = [line.strip() for line in text if "error:" in line]
             raise Refused("does not build", errors[0] if errors else f"see {log}")
+
+    def check_modules(self, mutant):
+        """Once it was compiled: is it in modules?  Raises Refused."""
         for file in mutant.files:
             if not self.modules_with(file):
                 raise Refused("not tried", f"{file} is built into the kernel, which wants a "
                               "kernel of one's own")
+
+    def build(self, mutant, log):
+        """Paths of the modules, relative to the folder; raises Refused."""
+        self.prepare(mutant)
+        self.apply(mutant)
+        self.compile(log)
+        self.check_modules(mutant)
         return self.modules()
 
     def modules(self):
