@@ -93,6 +93,30 @@ check_patch()	# EXCEPTIONS FILE...
 	return $rc
 }
 
+# Candidate fixes are what a mailing list wants to have, but for a name below them.
+check_fixes()
+{
+	local rc=0
+	perl "$("$LAB/kernel.sh" source)/scripts/checkpatch.pl" --strict --no-tree --quiet \
+		--terse --show-types --no-signoff "$@" > "$said" || rc=1
+	grep -v '^total: 0 errors, 0 warnings, 0 checks' "$said"
+	return $rc
+}
+
+# All patches of the kernel are for this one, and apply as they are.
+check_patches_apply()
+{
+	local source rc=0 p
+	source=$("$LAB/kernel.sh" source)
+	for p; do
+		patch -p1 -s -f --fuzz=0 --dry-run -d "$source" -r - -i "$TOP/$p" || {
+			echo "$p does not apply to ${source%/*}"
+			rc=1
+		}
+	done
+	return $rc
+}
+
 # The compiler says so of itself, and Debian ships no vmlinux for BTF of every kernel.
 harmless='warning: (the compiler|pahole version) differs|The kernel was built by|You are using|Skipping BTF'
 
@@ -128,6 +152,11 @@ mapfile -t kernel_files < <(files 'kernel/*.[ch]' 'selftests/modules/*.[ch]')
 mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]' | grep -v '^selftests/modules/')
 [ ${#kernel_files[@]} = 0 ] || check checkpatch-kernel check_patch "$exceptions" "${kernel_files[@]}"
 [ ${#user_files[@]} = 0 ] || check checkpatch-user check_patch "$user_exceptions" "${user_files[@]}"
+mapfile -t fixes < <(files 'selftests/fixes/*.patch')
+check checkpatch-fixes check_fixes "${fixes[@]}"
+mapfile -t patches < <(files 'selftests/mutants/*.patch' 'selftests/fixes/*.patch' |
+	grep -v '/rdma-core/')
+check patches-apply check_patches_apply "${patches[@]}"
 for KERNEL in 7.2 7.3; do
 	export KERNEL
 	# The second kernel is checked where it is at hand, and always by its own run.
