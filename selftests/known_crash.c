@@ -16,6 +16,7 @@
 #include "common/helper_module.h"
 #include "common/ifc.h"
 #include "common/known.h"
+#include "common/marker.h"
 #include "common/rebind.h"
 
 FIXTURE(known_crash)
@@ -90,6 +91,7 @@ TEST_F(known_crash, l23_ucaps_unwind)
 	/* That of VARs comes first. */
 	snprintf(parameters, sizeof(parameters), "function=bitmap_zalloc pid=%d nth=2", getpid());
 	ASSERT_EQ(0, rebind_unbind(&rebind));
+	marker_expect("probe with driver mlx5_ib.* failed with error -12");
 	ASSERT_EQ(0, helper_load("fail_allocation", parameters));
 	err = rebind_bind(&rebind);
 	left = helper_number("fail_allocation", "nth");
