@@ -92,9 +92,29 @@ class Workshop:
                 raise Refused("not tried", f"no Makefile builds {file}")
             shutil.copytree(os.path.join(self.source, folder),
                             os.path.join(self.folder, folder), dirs_exist_ok=True)
+            self.bring_headers(folder)
             with open(os.path.join(self.folder, "Kbuild"), "a", encoding="utf-8") as kbuild:
                 kbuild.write(f"obj-m += {folder}/\n")
             self.extra.append(folder)
+
+    def bring_headers(self, folder):
+        """Those beside a folder, which it includes by a path that begins with ".."."""
+        for here, _, names in os.walk(os.path.join(self.source, folder)):
+            for name in names:
+                if not name.endswith((".c", ".h")):
+                    continue
+                with open(os.path.join(here, name), encoding="utf-8", errors="replace") as text:
+                    paths = re.findall(r'^#include "(\.\./[^"]+)"', text.read(), re.M)
+                # Of the file's own folder, or of one that the Makefile names: its own.
+                for path in paths:
+                    for base in (here, os.path.join(self.source, folder)):
+                        header = os.path.relpath(os.path.normpath(os.path.join(base, path)),
+                                                 self.source)
+                        to = os.path.join(self.folder, header)
+                        if os.path.exists(os.path.join(self.source, header)) and \
+                                not os.path.exists(to):
+                            os.makedirs(os.path.dirname(to), exist_ok=True)
+                            shutil.copyfile(os.path.join(self.source, header), to)
 
     def apply(self, mutant):
         done = subprocess.run(["patch", "-p1", "-s", "-f", "--fuzz=0", "-d", self.folder, "-r", "-",
