@@ -25,6 +25,7 @@
 #include "common/connection.h"
 #include "common/dmabuf_counts.h"
 #include "common/importer.h"
+#include "common/marker.h"
 #include "common/process.h"
 #include "common/uverbs_ioctl.h"
 #include "common/worker.h"
@@ -771,6 +772,88 @@ TEST_F(attach, att_17_wrong_registrations)
 	ASSERT_LIVE(1, 0);
 	ASSERT_MKEYS(0);
 	ASSERT_EQ(0, close(null));
+}
+
+/* More than a pool of keys has left over. */
+#define REGIONS_MAX	256
+
+/*
+ * ATT-17, ATT-04, ERRNO-MR: The device has no mkey for another region.  Those that the
+ * driver's pool still has are used up first; then a registration fails with ENOMEM, and
+ * takes back the attachment and the file reference that it had by then.
+ */
+TEST_F(attach, att_17_no_key)
+{
+	static struct ibv_mr *mr[REGIONS_MAX];
+	int n = 0, err;
+
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*CREATE_MKEY.* status limits exceeded");
+	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults",
+				"opcode=CREATE_MKEY count=all status=limits_exceeded\n"));
+	do {
+		mr[n] = ibv_reg_dmabuf_mr(self->pd, 0, DM_SIZE, 0, self->fd,
+					  CONNECTION_ALL_ACCESS);
+		err = mr[n] ? 0 : errno;
+		n += !err;
+	} while (!err && n < REGIONS_MAX);
+	EXPECT_EQ(0, vhca_write(&self->bed.dev, "faults", "clear\n"));
+	ASSERT_EQ(ENOMEM, err);
+	ASSERT_MKEYS(n);
+	LOOK();
+	ASSERT_LIVE(1 + n, n);
+	ASSERT_ATTACHED(n, "");
+	while (n--)
+		mr_dereg(mr[n]);
+	LOOK();
+	ASSERT_LIVE(1, 0);
+	ASSERT_ATTACHED(0, "");
+	ASSERT_MKEYS(0);
+}
+
+struct registration {
+	struct ibv_pd *pd;
+	int fd;
+	struct ibv_mr *mr;
+};
+
+static int register_it(void *arg)
+{
+	struct registration *registration = arg;
+
+	errno = 0;
+	registration->mr = by_dmabuf_mr(registration->pd, DM_SIZE, registration->fd);
+	return registration->mr ? 0 : errno;
+}
+
+/*
+ * ATT-23: A region waits for the fences by which an exporter says that the memory is not
+ * ready, those of DMA_RESV_USAGE_KERNEL, and for no other.
+ */
+TEST_F(attach, att_23_region_waits_for_fence)
+{
+	struct registration registration = { .pd = self->pd, .fd = self->fd };
+	uint32_t id, others, kernel;
+	struct caller caller;
+
+	if (lacks_importer(_metadata, self))
+		return;
+	importer_attach(self->imp, self->bed.dev.pci, self->fd, P2P, DMABUF_IMPORTER_AT_ONCE, &id);
+	importer_hold_fence(self->imp, id, DMABUF_IMPORTER_BOOKKEEP, 0, &others);
+	ASSERT_EQ(0, register_it(&registration));
+	mr_dereg(registration.mr);
+	importer_hold_fence(self->imp, id, DMABUF_IMPORTER_KERNEL, 0, &kernel);
+	caller_start(&caller, register_it, &registration);
+	caller_waits(&caller, "dma_resv_wait_timeout");
+	ASSERT_FALSE(caller_is_done(&caller));
+	importer_signal(self->imp, kernel);
+	caller_end(&caller, 0);
+	LOOK();
+	ASSERT_ATTACHED(1, "mapped=1");
+	mr_dereg(registration.mr);
+	importer_signal(self->imp, others);
+	importer_detach(self->imp, id);
+	LOOK();
+	ASSERT_LIVE(1, 0);
 }
 
 /*

@@ -285,6 +285,7 @@ TEST_F(sw_icm, dm_11_region)
 	mr_reg_dm(self->pd, dm, BLOCK, BLOCK, &mr);
 	ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", mr_mkey(mr), &mkey));
 	ASSERT_STREQ("sw_icm", mkey.mode);
+	ASSERT_EQ(start + BLOCK, mkey.start);
 	LOOK_BEHIND();
 	ASSERT_SW_ICM(1, start, size);
 	ASSERT_ONE(UOBJ, OURS("type=MR"), scope_kv("ref=2 usecnt=0 lkey=%u", mr->lkey));

@@ -12,12 +12,16 @@
 #include <linux/capability.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl.h>
 
 #include "kselftest_harness.h"
 
@@ -28,7 +32,9 @@
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
 #include "common/rdma_cgroup.h"
+#include "common/rdma_core.h"
 #include "common/rdma_show.h"
+#include "common/text.h"
 #include "common/uverbs_ioctl.h"
 #include "common/var_ops.h"
 
@@ -936,6 +942,308 @@ TEST_F(uobject, uobj_10_memory_answer_cannot_be_written)
 		ASSERT_LEDGER(0, "memic_operation");
 	}
 	raw_dm_free(self->fd, dm.handle);
+}
+
+/* A method with attributes of which each one is mandatory, and no answer that stays. */
+struct method {
+	const char *name;
+	uint16_t object;
+	uint16_t id;
+	unsigned int count;
+	struct ib_uverbs_attr attr[5];
+};
+
+#define METHOD(object_, id_, ...) \
+	((struct method) { \
+		.name = #id_, .object = object_, .id = id_, .attr = { __VA_ARGS__ }, \
+		.count = sizeof((struct ib_uverbs_attr []) { __VA_ARGS__ }) / \
+			 sizeof(struct ib_uverbs_attr), \
+	})
+
+static int call_method(int fd, const struct method *method)
+{
+	struct ib_uverbs_attr attr[ARRAY_SIZE(method->attr) + 1];
+
+	memcpy(attr, method->attr, method->count * sizeof(*attr));
+	return uverbs_ioctl(fd, method->object, method->id, attr, method->count);
+}
+
+/* Without one of its attributes, or with one of them twice. */
+static int call_without(int fd, const struct method *method, unsigned int one)
+{
+	struct method without = *method;
+
+	without.count--;
+	memmove(&without.attr[one], &without.attr[one + 1],
+		(without.count - one) * sizeof(*without.attr));
+	return call_method(fd, &without);
+}
+
+static int call_with_two(int fd, const struct method *method, unsigned int one)
+{
+	struct ib_uverbs_attr attr[ARRAY_SIZE(method->attr) + 1];
+
+	memcpy(attr, method->attr, method->count * sizeof(*attr));
+	attr[method->count] = attr[one];
+	return uverbs_ioctl(fd, method->object, method->id, attr, method->count + 1);
+}
+
+/*
+ * UOBJ-10, VAR-10, DMABUF-10, ERRNO-VAR, ERRNO-DM, ERRNO-DMABUF: A call that lacks an
+ * attribute which it must have, or has one twice, is EINVAL: it makes nothing, also where
+ * the handle of a new object was taken already, and frees nothing.
+ */
+TEST_F(uobject, uobj_10_attributes_missing_or_twice)
+{
+	const uint64_t length = DM_SIZE;
+	const uint32_t alignment = 0;
+	const uint8_t op = 0;
+	uint64_t answer[4];
+	struct entry dm;
+	struct method method[5];
+	unsigned int i, n;
+
+	entry_alloc(self->fd, ENTRY_MEMIC, 1, &dm);
+	method[0] = METHOD(MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_ALLOC,
+			   uverbs_handle(MLX5_IB_ATTR_VAR_OBJ_ALLOC_HANDLE, 0),
+			   uverbs_out(MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET, &answer[0], 8),
+			   uverbs_out(MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_LENGTH, &answer[1], 4),
+			   uverbs_out(MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID, &answer[2], 4));
+	method[1] = METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+			   uverbs_handle(UVERBS_ATTR_ALLOC_DM_HANDLE, 0),
+			   uverbs_in(UVERBS_ATTR_ALLOC_DM_LENGTH, &length, sizeof(length)),
+			   uverbs_in(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, &alignment,
+				     sizeof(alignment)),
+			   uverbs_out(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, &answer[0], 8));
+	method[2] = METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR,
+			   uverbs_handle(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE, dm.handle),
+			   uverbs_in(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, &op, sizeof(op)),
+			   uverbs_out(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
+				      &answer[0], 8));
+	method[3] = METHOD(UVERBS_OBJECT_DMABUF, UVERBS_METHOD_DMABUF_ALLOC,
+			   uverbs_handle(UVERBS_ATTR_ALLOC_DMABUF_HANDLE, 0),
+			   uverbs_in(UVERBS_ATTR_ALLOC_DMABUF_PGOFF, &dm.off, sizeof(dm.off)));
+	method[4] = METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE,
+			   uverbs_handle(UVERBS_ATTR_FREE_DM_HANDLE, dm.handle));
+	LOOK();
+	for (i = 0; i < ARRAY_SIZE(method); i++) {
+		for (n = 0; n < method[i].count; n++) {
+			self->at = method[i].name;
+			ASSERT_EQ(EINVAL, call_without(self->fd, &method[i], n));
+			LOOK();
+			ASSERT_UNCHANGED();
+			ASSERT_EQ(EINVAL, call_with_two(self->fd, &method[i], n));
+			LOOK();
+			ASSERT_UNCHANGED();
+		}
+	}
+	ASSERT_LEDGER(1, "memic");
+	ASSERT_LEDGER(0, "memic_operation");
+	ASSERT_DEVICE(0, "var_used");
+	/* It is the number of the attributes that was wrong. */
+	ASSERT_EQ(0, call_method(self->fd, &method[4]));
+	ASSERT_LEDGER(0, "memic");
+}
+
+/* The number that the next descriptor will have. */
+static int next_descriptor(void)
+{
+	const int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	close(fd);
+	return fd;
+}
+
+/*
+ * UOBJ-10, UOBJ-14, DMABUF-10: A call whose attributes lie in memory that can only be read
+ * cannot tell the handle of what it makes.  It is EFAULT and makes nothing: no object, and
+ * of one that is a file no descriptor, which nobody would know of.
+ */
+TEST_F(uobject, uobj_10_handle_cannot_be_written)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[2];
+	} *cmd;
+	const size_t size = sysconf(_SC_PAGESIZE);
+	const int next = next_descriptor();
+	struct entry dm;
+	int i;
+
+	entry_alloc(self->fd, ENTRY_MEMIC, 1, &dm);
+	cmd = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, cmd);
+	LOOK();
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, mprotect(cmd, size, PROT_READ | PROT_WRITE));
+		self->at = i ? "DMABUF" : "ASYNC_EVENT";
+		cmd->hdr.object_id = i ? UVERBS_OBJECT_DMABUF : UVERBS_OBJECT_ASYNC_EVENT;
+		cmd->hdr.method_id = i ? UVERBS_METHOD_DMABUF_ALLOC :
+					 UVERBS_METHOD_ASYNC_EVENT_ALLOC;
+		cmd->hdr.num_attrs = 1 + i;
+		cmd->hdr.length = sizeof(cmd->hdr) + (1 + i) * sizeof(cmd->attr[0]);
+		cmd->hdr.driver_id = RDMA_DRIVER_MLX5;
+		cmd->attr[0] = uverbs_handle(i ? UVERBS_ATTR_ALLOC_DMABUF_HANDLE :
+						 UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
+		cmd->attr[1] = uverbs_in(UVERBS_ATTR_ALLOC_DMABUF_PGOFF, &dm.off, sizeof(dm.off));
+		ASSERT_EQ(0, mprotect(cmd, size, PROT_READ));
+		errno = 0;
+		ASSERT_EQ(-1, ioctl(self->fd, RDMA_VERBS_IOCTL, cmd));
+		ASSERT_EQ(EFAULT, errno);
+		LOOK();
+		ASSERT_UNCHANGED();
+		ASSERT_EQ(next, next_descriptor());
+	}
+	ASSERT_EQ(0, munmap(cmd, size));
+	entry_free(self->fd, &dm);
+}
+
+/* A uverbs file without a context. */
+static int open_file(const struct device *dev)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	char path[128] = "";
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), dev->name))
+			snprintf(path, sizeof(path), "/dev/infiniband/%s", list[i]->dev_name);
+	if (list)
+		ibv_free_device_list(list);
+	return path[0] ? open(path, O_RDWR | O_CLOEXEC) : -1;
+}
+
+/*
+ * UOBJ-10: The answer of a new context cannot be written: there is none, and what the
+ * device had made for it, its user context and UARs, is given back.  The file can have its
+ * context afterwards.
+ */
+TEST_F(uobject, uobj_10_context_answer_cannot_be_written)
+{
+	static const char * const made[] = { "uctx", "uar" };
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16,
+		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
+	};
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	uint32_t vectors, support[2];
+	int fd, delta[ARRAY_SIZE(made)], after;
+	unsigned int i, n;
+
+	fd = open_file(&self->bed.dev);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < ARRAY_SIZE(made); i++)
+		ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, made[i],
+					       &delta[i]));
+	for (n = 0; n < 2; n++) {
+		struct ib_uverbs_attr attr[] = {
+			uverbs_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
+				   sizeof(vectors)),
+			uverbs_out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, support,
+				   sizeof(support)),
+			uverbs_in(UVERBS_ATTR_UHW_IN, &req, sizeof(req)),
+			uverbs_out(UVERBS_ATTR_UHW_OUT, n ? &resp : UVERBS_BAD_POINTER,
+				   sizeof(resp)),
+		};
+
+		ASSERT_EQ(n ? 0 : EFAULT, uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE,
+						       UVERBS_METHOD_GET_CONTEXT, attr, 4));
+		for (i = 0; i < ARRAY_SIZE(made); i++) {
+			ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before,
+						       made[i], &after));
+			ASSERT_LE(delta[i], after);
+			ASSERT_EQ(!!n, delta[i] < after);
+		}
+	}
+	ASSERT_EQ(0, close(fd));
+	for (i = 0; i < ARRAY_SIZE(made); i++)
+		ASSERT_LEDGER(delta[i], made[i]);
+}
+
+/* A number of a file in /proc after its name; negative without it. */
+static long number_of(const char *path, const char *name)
+{
+	char *text;
+	const char *at;
+	long number;
+
+	/* Reading it has the kernel add up what the processors have counted. */
+	free(text_read("/proc/sys/vm/stat_refresh"));
+	text = text_read(path);
+	at = text ? strstr(text, name) : NULL;
+	number = at ? strtol(at + strlen(name), NULL, 10) : -1;
+	free(text);
+	return number;
+}
+
+#define PAGES_PINNED 16
+
+/*
+ * UOBJ-02: A region on ordinary memory has its pages pinned, in the account of its process
+ * as well.  Its end, by a call or with the context, gives back both.
+ */
+TEST_F(uobject, uobj_02_pinned_memory)
+{
+	const size_t size = PAGES_PINNED * sysconf(_SC_PAGESIZE);
+	const char *status = "/proc/self/status", *vmstat = "/proc/vmstat";
+	const long before = number_of(status, "VmPin:");
+	struct ibv_context *other;
+	long pinned, released;
+	struct ibv_pd *pd;
+	void *memory;
+	int i;
+
+	ASSERT_LE(0, before);
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, memory);
+	for (i = 0; i < 2; i++) {
+		struct ibv_mr *mr;
+
+		other = device_open(&self->bed.dev);
+		ASSERT_NE(NULL, other);
+		pd = ibv_alloc_pd(other);
+		ASSERT_NE(NULL, pd);
+		pinned = number_of(vmstat, "nr_foll_pin_acquired ");
+		released = number_of(vmstat, "nr_foll_pin_released ");
+		mr = ibv_reg_mr(pd, memory, size, IBV_ACCESS_LOCAL_WRITE);
+		ASSERT_NE(NULL, mr);
+		ASSERT_EQ(before + (long)(size / 1024), number_of(status, "VmPin:"));
+		if (!i) {
+			mr_dereg(mr);
+			ASSERT_EQ(before, number_of(status, "VmPin:"));
+			ASSERT_EQ(0, ibv_dealloc_pd(pd));
+		}
+		ASSERT_EQ(0, ibv_close_device(other));
+		ASSERT_EQ(before, number_of(status, "VmPin:"));
+		pinned = number_of(vmstat, "nr_foll_pin_acquired ") - pinned;
+		released = number_of(vmstat, "nr_foll_pin_released ") - released;
+		/* The kernel counts for all processes; nobody else registers. */
+		ASSERT_LE(PAGES_PINNED, pinned);
+		ASSERT_LE(PAGES_PINNED, released);
+	}
+	ASSERT_EQ(0, munmap(memory, size));
+}
+
+/* mlx5_ib's MLX5_IB_MMAP_CORE_CLOCK, as disassociate.c has it. */
+#define CLOCK_OFFSET	((off_t)5 << 8 << 12)
+
+/*
+ * ENT-04: The device's page with its clock is for reading.  A mapping that could be written
+ * is refused, and one that is there does not become one.
+ */
+TEST_F(uobject, ent_04_clock_is_for_reading)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	void *map;
+
+	ASSERT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd,
+				   CLOCK_OFFSET));
+	ASSERT_EQ(EPERM, errno);
+	map = mmap(NULL, page, PROT_READ, MAP_SHARED, self->fd, CLOCK_OFFSET);
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(-1, mprotect(map, page, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(EACCES, errno);
+	ASSERT_EQ(0, munmap(map, page));
 }
 
 /* What the control group is charged for. */

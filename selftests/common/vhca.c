@@ -219,6 +219,7 @@ static void vhca_parse_object(const char *record, struct vhca_object *object)
 	object->operation = vhca_number(record, "operation");
 	object->pd = vhca_number(record, "pd");
 	object->free = vhca_number(record, "free");
+	object->start = vhca_number(record, "start");
 	object->translations = -1;
 	if (vhca_key(record, "translations", value, sizeof(value)))
 		object->translations = strtoll(value, NULL, 0);

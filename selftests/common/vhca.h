@@ -89,6 +89,7 @@ struct vhca_file {
  * @pd: protection domain of an mkey
  * @mode: how an mkey translates ("mtt", "memic", ...)
  * @free: the mkey translates nothing (it waits in a pool of the driver)
+ * @start: address that an mkey begins at; for mode memic an offset in BAR0
  * @translations: entries of an mkey of mode mtt that lead anywhere, of whatever
  *		  page size; -1 if the device does not say
  * @leads_to: address on the bus of the first of these entries, 0 without one
@@ -104,6 +105,7 @@ struct vhca_object {
 	uint64_t operation;
 	uint64_t pd;
 	uint64_t free;
+	uint64_t start;
 	int64_t translations;
 	uint64_t leads_to;
 	uint64_t born_seq;
