@@ -123,6 +123,18 @@ int rest_take(const struct device *dev, struct rest *rest)
 	return rest->violations < 0 || rest->dmabufs < 0 || rest->fds < 0 ? EIO : 0;
 }
 
+int rest_take_device(const struct device *dev, struct rest *rest)
+{
+	int err;
+
+	memset(rest, 0, sizeof(*rest));
+	err = rest_take_ledger(dev, rest);
+	if (err)
+		return err;
+	rest->violations = vhca_violations(dev);
+	return rest->violations < 0 ? EIO : 0;
+}
+
 /* Compare what the ledgers hold; every difference is printed if @print. */
 static bool rest_ledger_is_same(const struct rest *before, const struct rest *after, bool print)
 {

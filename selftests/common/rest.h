@@ -56,6 +56,17 @@ struct rest {
 int rest_take(const struct device *dev, struct rest *rest);
 
 /**
+ * rest_take_device() - note what the device holds, and what it complained of
+ * @dev: the device
+ * @rest: filled in with @kind, @kinds, @seq and @violations; all else is 0
+ *
+ * For a state that is looked at again and again: no VAR is allocated.
+ *
+ * Return: 0 or an errno.
+ */
+int rest_take_device(const struct device *dev, struct rest *rest);
+
+/**
  * rest_is_same() - compare two states, the command number aside
  * @before: one
  * @after: the other

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fail_nth.h"
+#include "text.h"
+
+#define DEBUGFS		"/sys/kernel/debug/"
+#define TRACEFS		"/sys/kernel/tracing/"
+#define INSTANCE	TRACEFS "instances/fail_nth/"
+#define NTH		"/proc/thread-self/fail-nth"
+
+/* How far up the kernel looks for a function, its own limit. */
+#define DEPTH		"32"
+#define HEAP		(8 << 20)
+
+static const char *const attributes[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+
+/* A setting and what it was before. */
+struct setting {
+	char path[96];
+	char was[32];
+};
+
+/* Of all processes of the program: a test may die, and its parent sets all back then. */
+static struct {
+	struct setting setting[64];
+	unsigned int changed;
+} *kept;
+
+static void __attribute__((constructor)) keep(void)
+{
+	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		    -1, 0);
+	if (kept == MAP_FAILED) {
+		perror("mmap");
+		_exit(1);
+	}
+}
+
+const char *fail_nth_missing(void)
+{
+	static char reason[160];
+	char path[96];
+	size_t i;
+
+	if (access(NTH, R_OK | W_OK)) {
+		snprintf(reason, sizeof(reason),
+			 "no " NTH ": the kernel has no fault injection (make run KERNEL=debug)");
+		return reason;
+	}
+	for (i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+		snprintf(path, sizeof(path), DEBUGFS "%s/require-start", attributes[i]);
+		if (!access(path, W_OK))
+			continue;
+		snprintf(reason, sizeof(reason),
+			 "no %s: the kernel lacks such faults, or their stack filter", path);
+		return reason;
+	}
+	return NULL;
+}
+
+static int write_text(const char *path, const char *text, int flags)
+{
+	const int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	int err;
+
+	if (fd < 0)
+		return errno;
+	err = write(fd, text, strlen(text)) < 0 ? errno : 0;
+	close(fd);
+	return err;
+}
+
+/* Change a setting; what it was when it was changed first is kept. */
+static int set(const char *attribute, const char *name, const char *value)
+{
+	struct setting *setting;
+	char path[96], *text;
+	unsigned int i;
+	int err;
+
+	snprintf(path, sizeof(path), DEBUGFS "%s/%s", attribute, name);
+	for (i = 0; i < kept->changed && strcmp(kept->setting[i].path, path); i++)
+		;
+	setting = &kept->setting[i];
+	if (i == kept->changed) {
+		text = i < sizeof(kept->setting) / sizeof(*kept->setting) ? text_read(path) : NULL;
+		if (!text) {
+			diag("%s: not changed, as it cannot be read", path);
+			return EIO;
+		}
+		snprintf(setting->path, sizeof(setting->path), "%s", path);
+		snprintf(setting->was, sizeof(setting->was), "%.*s",
+			 (int)strcspn(text, "\n"), text);
+		free(text);
+		kept->changed++;
+	}
+	err = write_text(path, value, 0);
+	if (err)
+		diag("%s: '%s' is not taken: %s", path, value, strerror(err));
+	return err;
+}
+
+static int set_address(const char *attribute, const char *name, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	return set(attribute, name, text);
+}
+
+/* The text of the kernel that lies between the first and the last of some functions. */
+struct range {
+	uint64_t start;
+	uint64_t end;
+};
+
+static bool named(const char *name, const char *const *wanted)
+{
+	for (; *wanted; wanted++)
+		if (!strcmp(name, *wanted))
+			return true;
+	return false;
+}
+
+/*
+ * kallsyms is in no order, so it is read twice: for the functions, and for the lowest
+ * address behind them.
+ */
+static int look_up(const char *const *wanted, struct range *range)
+{
+	char line[512], name[256], type;
+	uint64_t address, last = 0;
+	FILE *file;
+	int turn;
+
+	range->start = UINT64_MAX;
+	range->end = UINT64_MAX;
+	for (turn = 0; turn < 2; turn++) {
+		file = fopen("/proc/kallsyms", "re");
+		if (!file)
+			return errno;
+		while (fgets(line, sizeof(line), file)) {
+			if (sscanf(line, "%" SCNx64 " %c %255s", &address, &type, name) != 3)
+				continue;
+			if (turn) {
+				if (address > last && address < range->end)
+					range->end = address;
+			} else if ((type == 't' || type == 'T') && named(name, wanted)) {
+				if (address < range->start)
+					range->start = address;
+				if (address > last)
+					last = address;
+			}
+		}
+		fclose(file);
+		if (!last)
+			return ENOENT;
+	}
+	return 0;
+}
+
+/* kmemleak notes each allocation in memory of its own, for which it has a reserve. */
+static const char *const of_kmemleak[] = {
+	"mem_pool_alloc", "__alloc_object", "create_object", "__create_object", "kmemleak_alloc",
+	NULL,
+};
+
+static const struct range everything = { 0, UINT64_MAX };
+static const struct range nothing = { 1, 1 };
+
+static int set_filter(const char *attribute, const struct range *require,
+		      const struct range *reject)
+{
+	int err;
+
+	err = set(attribute, "stacktrace-depth", require == &nothing ? "0" : DEPTH);
+	if (!err)
+		err = set_address(attribute, "require-start", require->start);
+	if (!err)
+		err = set_address(attribute, "require-end", require->end);
+	if (!err)
+		err = set_address(attribute, "reject-start", reject ? reject->start : 0);
+	if (!err)
+		err = set_address(attribute, "reject-end", reject ? reject->end : 0);
+	return err;
+}
+
+/* Nothing of this kind fails by chance, and nothing is said of what does by number. */
+static int set_quiet(const char *attribute)
+{
+	int err = set(attribute, "probability", "0");
+
+	if (!err)
+		err = set(attribute, "verbose", "0");
+	if (!err)
+		err = set(attribute, "interval", "1");
+	if (!err)
+		err = set(attribute, "space", "0");
+	if (!err)
+		err = set(attribute, "times", "-1");
+	if (!err)
+		err = set(attribute, "task-filter", "N");
+	return err;
+}
+
+static int set_memory(void)
+{
+	int err = set("failslab", "ignore-gfp-wait", "N");
+
+	if (!err)
+		err = set("failslab", "cache-filter", "N");
+	if (!err)
+		err = set("fail_page_alloc", "ignore-gfp-wait", "N");
+	if (!err)
+		err = set("fail_page_alloc", "ignore-gfp-highmem", "N");
+	if (!err)
+		err = set("fail_page_alloc", "min-order", "0");
+	return err;
+}
+
+/*
+ * The functions that say whether to fail are asked for their answer, and where it is yes,
+ * the tracer keeps who called.  Without that nobody knows which fault point it was, and
+ * nothing else is lost.
+ */
+static void site_begin(void)
+{
+	static const char *const event[] = {
+		"r64:fail_nth/slab should_fail_ex failed=$retval:u8",
+		"r64:fail_nth/copy should_fail failed=$retval:u8",
+	};
+	static const char *const name[] = { "slab", "copy" };
+	char path[128];
+	size_t i;
+	int err;
+
+	for (i = 0; i < 2; i++) {
+		err = write_text(TRACEFS "kprobe_events", event[i], O_APPEND);
+		if (err && err != EEXIST)
+			diag("%s: %s", event[i], strerror(err));
+	}
+	if (mkdir(INSTANCE, 0700) && errno != EEXIST)
+		return;
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), INSTANCE "events/fail_nth/%s/filter", name[i]);
+		write_text(path, "failed != 0", 0);
+		snprintf(path, sizeof(path), INSTANCE "events/fail_nth/%s/trigger", name[i]);
+		write_text(path, "stacktrace if failed != 0", O_APPEND);
+		snprintf(path, sizeof(path), INSTANCE "events/fail_nth/%s/enable", name[i]);
+		write_text(path, "1", 0);
+	}
+	write_text(INSTANCE "trace", "", O_TRUNC);
+}
+
+static void site_end(void)
+{
+	if (access(INSTANCE "trace", F_OK))
+		return;
+	write_text(INSTANCE "events/fail_nth/enable", "0", 0);
+	rmdir(INSTANCE);
+	write_text(TRACEFS "kprobe_events", "-:fail_nth/slab", O_APPEND);
+	write_text(TRACEFS "kprobe_events", "-:fail_nth/copy", O_APPEND);
+}
+
+/* The last stack in the trace. */
+bool fail_nth_site(char *site, size_t size)
+{
+	char *text = text_read(INSTANCE "trace"), *p, *next;
+	size_t used = 0;
+
+	site[0] = 0;
+	for (p = text; p && (next = strstr(p, "<stack trace>")); )
+		p = next + 1;
+	if (p == text)
+		p = NULL;
+	while (p && (p = strstr(p, "=> ")) && used < size) {
+		p += 3;
+		used += snprintf(site + used, size - used, "%s%.*s", used ? " " : "",
+				 (int)strcspn(p, "+ \n"), p);
+	}
+	free(text);
+	write_text(INSTANCE "trace", "", O_TRUNC);
+	return site[0];
+}
+
+bool fail_nth_site_has(const char *site, const char *function)
+{
+	const size_t length = strlen(function);
+	const char *p;
+
+	for (p = site; (p = strstr(p, function)); p++)
+		if ((p == site || p[-1] == ' ') && (!p[length] || p[length] == ' '))
+			return true;
+	return false;
+}
+
+/* Pages that are shared with a parent, or never touched, would fault. */
+static void be_present(void)
+{
+	void *heap;
+
+	mallopt(M_MMAP_THRESHOLD, 2 * HEAP);
+	mallopt(M_TRIM_THRESHOLD, 4 * HEAP);
+	heap = malloc(HEAP);
+	if (heap)
+		memset(heap, 1, HEAP);
+	free(heap);
+	if (mlockall(MCL_CURRENT))
+		diag("memory may be absent: %s", strerror(errno));
+}
+
+int fail_nth_begin(enum fail_nth_what what)
+{
+	const bool copy = what == FAIL_NTH_COPY;
+	struct range kmemleak;
+	const struct range *reject = look_up(of_kmemleak, &kmemleak) ? NULL : &kmemleak;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < sizeof(attributes) / sizeof(*attributes) && !err; i++) {
+		err = set_quiet(attributes[i]);
+		if (!err)
+			err = set_filter(attributes[i], copy == (i == 2) ? &everything : &nothing,
+					 copy ? NULL : reject);
+	}
+	if (!err)
+		err = set_memory();
+	if (err)
+		return err;
+	site_begin();
+	be_present();
+	return 0;
+}
+
+int fail_nth_worker(const char *function, int times)
+{
+	const char *const wanted[] = { function, NULL };
+	struct range range;
+	char text[16];
+	int err, i;
+
+	err = look_up(wanted, &range);
+	snprintf(text, sizeof(text), "%d", times);
+	for (i = 0; i < 2 && !err; i++) {
+		err = set(attributes[i], "probability", "0");
+		if (!err)
+			err = set_filter(attributes[i], &range, NULL);
+		if (!err)
+			err = set(attributes[i], "times", text);
+		if (!err)
+			err = set(attributes[i], "probability", "100");
+	}
+	return err;
+}
+
+int fail_nth_worker_left(void)
+{
+	char *text = text_read(DEBUGFS "failslab/times");
+	int left = text ? atoi(text) : -1;
+
+	free(text);
+	return left;
+}
+
+void fail_nth_end(void)
+{
+	const struct setting *setting;
+	int err;
+
+	if (kept->changed)
+		site_end();
+	while (kept->changed) {
+		setting = &kept->setting[--kept->changed];
+		err = write_text(setting->path, setting->was, 0);
+		if (err)
+			diag("%s: '%s' is not taken back: %s", setting->path, setting->was,
+			     strerror(err));
+	}
+}
+
+int fail_nth_open(pid_t pid)
+{
+	char path[64];
+
+	if (!pid)
+		return open(NTH, O_RDWR | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/fail-nth", pid);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+int fail_nth_arm(int fd, unsigned int nth)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%u", nth);
+
+	return pwrite(fd, text, length, 0) == length ? 0 : errno;
+}
+
+int fail_nth_left(int fd, unsigned int *left)
+{
+	char text[16] = "";
+
+	/* The copy of the answer is a fault point as well: the only one that was left. */
+	if (pread(fd, text, sizeof(text) - 1, 0) < 1) {
+		*left = 1;
+		return errno == EFAULT ? 0 : errno;
+	}
+	*left = strtoul(text, NULL, 10);
+	return 0;
+}
+
+int fail_nth_disarm(int fd, unsigned int *left)
+{
+	unsigned int ignored;
+	int err = fail_nth_left(fd, left ? left : &ignored);
+
+	/* Likewise: then it was disarmed by that. */
+	if (fail_nth_arm(fd, 0) && errno != EFAULT && !err)
+		err = errno;
+	return err;
+}

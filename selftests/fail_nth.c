@@ -1,0 +1,1464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every call with the Nth allocation failing, or the Nth copy from or to its memory, for
+ * N from 1 until the call comes to its end untouched.
+ *
+ * What creates or maps either succeeds or leaves nothing: no reference, no mmap entry, no
+ * page, nothing with the device; and says ENOMEM, or EFAULT, or what the table of
+ * exceptions has, with the function that has decided so.  What destroys either succeeds,
+ * or does when it is called again.  What cannot fail, as a close, leaves nothing at all.
+ *
+ * Needs a kernel with fault injection.  How many fault points each call had is written as
+ * a diagnostic; one without any would prove nothing, and is a failure.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "kselftest_harness.h"
+
+#include "common/bed.h"
+#include "common/dm_ops.h"
+#include "common/fail_nth.h"
+#include "common/importer.h"
+#include "common/kernel_counts.h"
+#include "common/kernel_signs.h"
+#include "common/known.h"
+#include "common/peer_msg.h"
+#include "common/rebind.h"
+#include "common/unbind.h"
+#include "common/uverbs_ioctl.h"
+#include "common/var_ops.h"
+
+#define DM_SIZE		8192
+#define DM_NEEDED	(8 * DM_SIZE)
+#define SITE		1024
+
+/* More fault points than any call has that is swept to its end. */
+#define MOST		4000U
+
+/**
+ * struct scene - what the calls of a test work on
+ * @ctx: a context, unless the test opens its own
+ * @pd: its PD
+ * @dm: device memory that stays
+ * @var: a VAR that stays
+ * @fd: a dma-buf of @dm that stays, or -1
+ * @imp: a context of dmabuf_importer.ko, or -1
+ * @id: an attachment there
+ *
+ * What follows is made and taken back by the calls.
+ */
+struct scene {
+	const struct device *dev;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_dm *dm;
+	struct mlx5dv_var *var;
+	int fd;
+	int imp;
+	uint32_t id;
+
+	struct ibv_context *new_ctx;
+	struct ibv_pd *new_pd;
+	struct ibv_dm *new_dm;
+	struct ibv_mr *new_mr;
+	struct ibv_cq *new_cq;
+	struct ibv_qp *new_qp;
+	struct ibv_comp_channel *new_channel;
+	struct mlx5dv_var *new_var;
+	struct mlx5dv_devx_umem *new_umem;
+	struct raw_var raw_var;
+	struct raw_dm raw_dm;
+	uint32_t handle;
+	uint32_t length;
+	uint64_t off;
+	int new_fd;
+	int cmd_fd;
+	void *map;
+	void *moved;
+};
+
+FIXTURE(fail_nth)
+{
+	struct bed bed;
+	struct kernel_counts counts;
+	struct scene scene;
+	int nth;
+	bool leaks;
+};
+
+FIXTURE_VARIANT(fail_nth)
+{
+	enum fail_nth_what what;
+	int err;
+};
+
+FIXTURE_VARIANT_ADD(fail_nth, memory)
+{
+	.what = FAIL_NTH_MEMORY,
+	.err = ENOMEM,
+};
+
+FIXTURE_VARIANT_ADD(fail_nth, copy)
+{
+	.what = FAIL_NTH_COPY,
+	.err = EFAULT,
+};
+
+FIXTURE_SETUP(fail_nth)
+{
+	struct scene *scene = &self->scene;
+	const char *missing;
+
+	self->nth = -1;
+	scene->fd = -1;
+	scene->imp = -1;
+	scene->new_fd = -1;
+	scene->cmd_fd = -1;
+	bed_mark(_metadata, "begin");
+	missing = fail_nth_missing();
+	if (missing) {
+		bed_mark(_metadata, "end");
+		SKIP(return, "%s", missing);
+	}
+	if (!bed_make(_metadata, &self->bed, true) ||
+	    !counts_begin(_metadata, &self->bed, &self->counts))
+		return;
+	if (self->bed.dev.info.memic.size < DM_NEEDED) {
+		bed_mark(_metadata, "end");
+		SKIP(return, "less than %d bytes of MEMIC: load mlx5_vhca with a larger memic_size",
+		     DM_NEEDED);
+	}
+	scene->dev = &self->bed.dev;
+	scene->ctx = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, scene->ctx);
+	scene->pd = ibv_alloc_pd(scene->ctx);
+	ASSERT_NE(NULL, scene->pd);
+	dm_alloc(scene->ctx, DM_SIZE, &scene->dm);
+	var_alloc(scene->ctx, 0, &scene->var);
+	counts_of(_metadata, &self->counts, scene->ctx->cmd_fd);
+	self->nth = fail_nth_open(0);
+	ASSERT_LE(0, self->nth);
+}
+
+FIXTURE_TEARDOWN(fail_nth)
+{
+	struct scene *scene = &self->scene;
+
+	if (self->nth >= 0) {
+		fail_nth_disarm(self->nth, NULL);
+		EXPECT_EQ(0, close(self->nth));
+	}
+	fail_nth_end();
+	if (_metadata->exit_code == KSFT_PASS && scene->ctx) {
+		if (scene->imp >= 0)
+			EXPECT_EQ(0, close(scene->imp));
+		if (scene->fd >= 0)
+			EXPECT_EQ(0, close(scene->fd));
+		EXPECT_EQ(0, ibv_free_dm(scene->dm));
+		mlx5dv_free_var(scene->var);
+		EXPECT_EQ(0, ibv_dealloc_pd(scene->pd));
+		EXPECT_EQ(0, ibv_close_device(scene->ctx));
+	}
+	/* What is known to be left was looked at where it was left. */
+	if (self->leaks) {
+		bed_mark(_metadata, "end");
+		return;
+	}
+	counts_end(_metadata, &self->counts);
+	bed_unmake(_metadata, &self->bed);
+}
+
+/**
+ * struct operation - a call, and how to take back what it does
+ * @name: for diagnostics
+ * @make: what has to be there each time before it is called, or NULL; 0 or an errno
+ * @call: the call; 0 or an errno
+ * @undo: undoes a call that succeeded, NULL for a call that destroys: one that fails
+ *	must then succeed when it is called again; 0 or an errno
+ * @after: what to do after a call that failed, or NULL; 0 or an errno
+ * @run: in place of @call: arms, and says what is left, itself, for a call that this task
+ *	does not make
+ * @clean: what it returns if nothing fails
+ */
+struct operation {
+	const char *name;
+	int (*make)(struct scene *scene);
+	int (*call)(struct scene *scene);
+	int (*undo)(struct scene *scene);
+	int (*after)(struct scene *scene);
+	int (*run)(struct scene *scene, unsigned int nth, unsigned int *left);
+	int clean;
+};
+
+/**
+ * struct exception - what may come of a fault point beside ENOMEM, or EFAULT
+ * @function: it is on the way of this function
+ * @what: of this kind
+ * @err: the errno then, 0 if there is something left behind in place of it
+ * @why: who has decided so, or which known fault it is
+ */
+struct exception {
+	const char *function;
+	enum fail_nth_what what;
+	int err;
+	const char *why;
+};
+
+static const struct exception exceptions[] = {
+	{ "", 0, 0, "" },
+};
+
+static const struct exception *exception_for(const char *site, enum fail_nth_what what, int err)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(exceptions); i++)
+		if (exceptions[i].what == what && exceptions[i].err == err &&
+		    exceptions[i].function[0] &&
+		    fail_nth_site_has(site, exceptions[i].function))
+			return &exceptions[i];
+	return NULL;
+}
+
+/* What all witnesses hold between two calls. */
+struct state {
+	struct scope scope;
+	struct rest device;
+	int fds;
+	int dmabufs;
+};
+
+static int state_take(const struct scene *scene, struct state *state)
+{
+	scope_drop(&state->scope);
+	state->fds = fd_count();
+	state->dmabufs = dmabuf_count("ib_uverbs");
+	return scope_take(&state->scope) ?: rest_take_device(scene->dev, &state->device);
+}
+
+/*
+ * Whether all of it is as it was; if not, it is printed.  What is given back behind the
+ * caller's back has two seconds.
+ */
+static bool state_is_back(const struct scene *scene, struct state *state)
+{
+	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	struct rest now = {};
+	int tries, fds, dmabufs;
+
+	for (tries = 0; ; tries++) {
+		if (scope_take(&state->scope) || rest_take_device(scene->dev, &now))
+			return false;
+		fds = fd_count();
+		dmabufs = dmabuf_count("ib_uverbs");
+		if (!scope_left(&state->scope) && rest_is_same(&state->device, &now) &&
+		    fds == state->fds && dmabufs == state->dmabufs)
+			return true;
+		if (tries == 200)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	rest_print_difference(&state->device, &now);
+	if (fds != state->fds || dmabufs != state->dmabufs)
+		diag("descriptors: %+d, dma-bufs: %+d", fds - state->fds,
+		     dmabufs - state->dmabufs);
+	scope_print_left(&state->scope);
+	return false;
+}
+
+/**
+ * struct tally - what came of the fault points of a call
+ * @failed: the call failed
+ * @without: it did without
+ * @excepted: it is in the table of exceptions
+ */
+struct tally {
+	unsigned int failed;
+	unsigned int without;
+	unsigned int excepted;
+};
+
+/* One call with one fault point.  What is wrong is reported, and the next one is tried. */
+static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_nth *self,
+		      const struct _fixture_variant_fail_nth *variant, const struct operation *op,
+		      unsigned int nth, struct state *state, struct tally *tally)
+{
+	const struct exception *exception = NULL;
+	struct scene *scene = &self->scene;
+	unsigned int left;
+	char site[SITE];
+	int err;
+
+	if (op->make)
+		ASSERT_EQ(0, op->make(scene));
+	if (op->run) {
+		err = op->run(scene, nth, &left);
+	} else {
+		ASSERT_EQ(0, fail_nth_arm(self->nth, nth));
+		err = op->call(scene);
+		ASSERT_EQ(0, fail_nth_disarm(self->nth, &left));
+	}
+	if (left) {
+		ASSERT_EQ(op->clean, err)
+			TH_LOG("%s fails though nothing was made to fail", op->name);
+	} else if (err == op->clean) {
+		tally->without++;
+	} else {
+		tally->failed++;
+		if (err != variant->err) {
+			fail_nth_site(site, sizeof(site));
+			exception = exception_for(site, variant->what, err);
+			tally->excepted += !!exception;
+			EXPECT_NE(NULL, exception)
+				TH_LOG("%s: fault point %u: errno %d, %s: %s", op->name, nth, err,
+				       strerror(err), site);
+		}
+	}
+	if (err && op->after)
+		ASSERT_EQ(0, op->after(scene));
+	if (!err && op->undo)
+		ASSERT_EQ(0, op->undo(scene));
+	if (err && !op->undo && op->call)
+		ASSERT_EQ(0, op->call(scene))
+			TH_LOG("%s: fault point %u: does not succeed afterwards", op->name, nth);
+	if (!state_is_back(scene, state)) {
+		if (!exception)
+			fail_nth_site(site, sizeof(site));
+		exception = left ? NULL : exception_for(site, variant->what, 0);
+		tally->excepted += !!exception;
+		self->leaks = true;
+		EXPECT_NE(NULL, exception)
+			TH_LOG("%s: fault point %u: this is left: %s", op->name, nth, site);
+		ASSERT_EQ(0, state_take(scene, state));
+	}
+	return !left;
+}
+
+static void sweep(struct __test_metadata *_metadata, struct _test_data_fail_nth *self,
+		  const struct _fixture_variant_fail_nth *variant, const struct operation *op)
+{
+	struct state state = {};
+	struct tally tally = {};
+	unsigned int nth;
+
+	/* What is made once by the library, or by the kernel, is there then. */
+	if (op->make)
+		ASSERT_EQ(0, op->make(&self->scene));
+	ASSERT_EQ(op->clean, op->run ? op->run(&self->scene, 0, &nth) : op->call(&self->scene));
+	if (!op->clean && op->undo)
+		ASSERT_EQ(0, op->undo(&self->scene));
+	ASSERT_EQ(0, fail_nth_begin(variant->what));
+	ASSERT_EQ(0, state_take(&self->scene, &state));
+	for (nth = 1; nth < MOST; nth++)
+		if (!sweep_one(_metadata, self, variant, op, nth, &state, &tally))
+			break;
+	fail_nth_end();
+	scope_drop(&state.scope);
+	TH_LOG("%s: %u fault points, %u failed the call, %u it did without, %u exceptions",
+	       op->name, nth - 1, tally.failed, tally.without, tally.excepted);
+	ASSERT_LT(1U, nth);
+	ASSERT_GT(MOST, nth);
+}
+
+#define SWEEP(...) \
+	sweep(_metadata, self, variant, &(const struct operation){ __VA_ARGS__ })
+
+/* Calls of the library that return a pointer, as 0 or an errno. */
+#define POINTER(where, call) \
+({ \
+	errno = 0; \
+	(where) = (call); \
+	(where) ? 0 : errno ?: EINVAL; \
+})
+
+/* A context without the library: the file, and GET_CONTEXT with a DEVX context. */
+static int open_raw(struct scene *scene)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 request = {
+		.total_num_bfregs = 8,
+		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
+		.lib_caps = 1,
+	};
+	struct mlx5_ib_alloc_ucontext_resp answer = {};
+	struct ib_uverbs_attr attr[] = {
+		uverbs_in(UVERBS_ATTR_UHW_IN, &request, sizeof(request)),
+		uverbs_out(UVERBS_ATTR_UHW_OUT, &answer, sizeof(answer)),
+	};
+	char path[96];
+	int err;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", scene->ctx->device->dev_name);
+	scene->cmd_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (scene->cmd_fd < 0)
+		return errno;
+	err = uverbs_ioctl(scene->cmd_fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attr,
+			   ARRAY_SIZE(attr));
+	if (!err)
+		return 0;
+	close(scene->cmd_fd);
+	scene->cmd_fd = -1;
+	return err;
+}
+
+static int close_raw(struct scene *scene)
+{
+	const int fd = scene->cmd_fd;
+
+	scene->cmd_fd = -1;
+	return close(fd) ? errno : 0;
+}
+
+/*
+ * UOBJ-08, UOBJ-10: A context that cannot be opened is none: no ufile, no user context of
+ * the device, no UAR.
+ */
+TEST_F(fail_nth, uobj_10_open)
+{
+	SWEEP("open and GET_CONTEXT", .call = open_raw, .undo = close_raw);
+}
+
+static int open_library(struct scene *scene)
+{
+	return POINTER(scene->new_ctx, device_open(scene->dev));
+}
+
+static int close_library(struct scene *scene)
+{
+	return ibv_close_device(scene->new_ctx) ? errno : 0;
+}
+
+/* UOBJ-08, UOBJ-10: The library opens more than one file, and does without some. */
+TEST_F(fail_nth, uobj_10_open_by_library)
+{
+	SWEEP("mlx5dv_open_device", .call = open_library, .undo = close_library);
+}
+
+static int duplicate(struct scene *scene)
+{
+	scene->new_fd = fcntl(scene->ctx->cmd_fd, F_DUPFD_CLOEXEC, 0);
+	return scene->new_fd < 0 ? errno : 0;
+}
+
+static int import_device(struct scene *scene)
+{
+	return POINTER(scene->new_ctx, ibv_import_device(scene->new_fd));
+}
+
+/* Whether the library has closed it is L14. */
+static int close_if_open(struct scene *scene)
+{
+	if (fcntl(scene->new_fd, F_GETFD) >= 0)
+		close(scene->new_fd);
+	return 0;
+}
+
+/* IMP-03, IMP-12: Importing a context that fails leaves the exporter's as it was. */
+TEST_F(fail_nth, imp_12_import_device)
+{
+	SWEEP("ibv_import_device", .make = duplicate, .call = import_device,
+	      .undo = close_library, .after = close_if_open);
+}
+
+static int alloc_pd(struct scene *scene)
+{
+	return POINTER(scene->new_pd, ibv_alloc_pd(scene->ctx));
+}
+
+static int dealloc_pd(struct scene *scene)
+{
+	return ibv_dealloc_pd(scene->new_pd);
+}
+
+/* UOBJ-10: A PD. */
+TEST_F(fail_nth, uobj_10_alloc_pd)
+{
+	SWEEP("ibv_alloc_pd", .call = alloc_pd, .undo = dealloc_pd);
+}
+
+/* UOBJ-02: And its end. */
+TEST_F(fail_nth, uobj_02_dealloc_pd)
+{
+	SWEEP("ibv_dealloc_pd", .make = alloc_pd, .call = dealloc_pd);
+}
+
+static int alloc_var(struct scene *scene)
+{
+	return _raw_var_alloc(scene->ctx->cmd_fd, 0, 0, &scene->raw_var);
+}
+
+static int alloc_tlp_var(struct scene *scene)
+{
+	return _raw_var_alloc(scene->ctx->cmd_fd, MLX5_IB_UAPI_VAR_ALLOC_FLAG_TLP, 0,
+			      &scene->raw_var);
+}
+
+static int free_var(struct scene *scene)
+{
+	return _raw_var_free(scene->ctx->cmd_fd, scene->raw_var.handle);
+}
+
+static int alloc_var_by_library(struct scene *scene)
+{
+	return POINTER(scene->new_var, mlx5dv_alloc_var(scene->ctx, 0));
+}
+
+static int free_var_by_library(struct scene *scene)
+{
+	mlx5dv_free_var(scene->new_var);
+	return 0;
+}
+
+/*
+ * ENT-07, VAR-10, ERRNO-VAR: A VAR that cannot be allocated leaves its page free, and no
+ * offset taken.
+ */
+TEST_F(fail_nth, ent_07_alloc_var)
+{
+	SWEEP("VAR_OBJ_ALLOC", .call = alloc_var, .undo = free_var);
+	SWEEP("mlx5dv_alloc_var", .call = alloc_var_by_library, .undo = free_var_by_library);
+}
+
+/* ENT-07, VAR-11: The same in the other bitmap. */
+TEST_F(fail_nth, ent_07_alloc_tlp_var)
+{
+	if (!self->bed.before.tlp_vars)
+		SKIP(return, "no TLP VARs: load mlx5_vhca with some");
+	SWEEP("VAR_OBJ_ALLOC of a TLP VAR", .call = alloc_tlp_var, .undo = free_var);
+}
+
+/* VAR-03, ERRNO-VAR: A free. */
+TEST_F(fail_nth, var_03_free)
+{
+	SWEEP("VAR_OBJ_DESTROY", .make = alloc_var, .call = free_var);
+}
+
+static int map_var(struct scene *scene)
+{
+	return _var_map(scene->ctx, scene->var, (uint32_t **)&scene->map);
+}
+
+static int unmap_var(struct scene *scene)
+{
+	return _unmap(scene->map, scene->var->length);
+}
+
+/* VAR-02, ENT-01, ERRNO-VAR: A mapping that cannot be made has no reference. */
+TEST_F(fail_nth, var_02_map)
+{
+	SWEEP("mmap of a VAR", .call = map_var, .undo = unmap_var);
+}
+
+static int make_mapped_and_freed(struct scene *scene)
+{
+	int err = alloc_var(scene);
+
+	if (!err)
+		err = _map(scene->ctx, scene->raw_var.length, MAP_SHARED, scene->raw_var.mmap_off,
+			   (uint32_t **)&scene->map);
+	return err ?: free_var(scene);
+}
+
+static int unmap_freed(struct scene *scene)
+{
+	return _unmap(scene->map, scene->raw_var.length);
+}
+
+/* VAR-04: The last mapping of a VAR that was freed. */
+TEST_F(fail_nth, var_04_unmap_the_last)
+{
+	SWEEP("munmap of a freed VAR", .make = make_mapped_and_freed, .call = unmap_freed);
+}
+
+static int move_var(struct scene *scene)
+{
+	scene->moved = mremap(scene->map, scene->var->length, scene->var->length,
+			      MREMAP_MAYMOVE | MREMAP_FIXED, scene->moved);
+	return scene->moved == MAP_FAILED ? errno : 0;
+}
+
+static void *room(void)
+{
+	const size_t length = 1 << 16;
+	void *addr = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(addr, length);
+	return addr;
+}
+
+static int map_to_move(struct scene *scene)
+{
+	int err = map_var(scene);
+
+	scene->moved = room();
+	return err;
+}
+
+static int unmap_moved(struct scene *scene)
+{
+	return _unmap(scene->moved, scene->var->length);
+}
+
+/* VAR-07: A mapping that cannot be moved is where it was. */
+TEST_F(fail_nth, var_07_move)
+{
+	SWEEP("mremap of a VAR", .make = map_to_move, .call = move_var, .undo = unmap_moved,
+	      .after = unmap_var);
+}
+
+static int fork_and_wait(struct scene *scene)
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(0);
+	if (pid < 0)
+		return errno;
+	if (waitpid(pid, &status, 0) != pid || status)
+		return ECHILD;
+	scene->length = 0;
+	return 0;
+}
+
+static int nothing_to_do(struct scene *scene)
+{
+	return scene->length;
+}
+
+/* VAR-05, ENT-06: A child that cannot be made, or only without its mappings' references. */
+TEST_F(fail_nth, var_05_fork)
+{
+	ASSERT_EQ(0, map_var(&self->scene));
+	SWEEP("fork with a mapping", .call = fork_and_wait, .undo = nothing_to_do);
+	ASSERT_EQ(0, unmap_var(&self->scene));
+}
+
+/* Read a mapping in a child made for it: 0, or the signal that it died of. */
+static int read_in_child(pid_t pid, const int *go)
+{
+	int status;
+
+	close(go[0]);
+	if (write(go[1], "", 1) != 1)
+		return -1;
+	close(go[1]);
+	if (waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void read_when_told(const uint32_t *word, const int *go)
+{
+	char told;
+
+	if (read(go[0], &told, 1) != 1)
+		_exit(1);
+	__atomic_load_n(word, __ATOMIC_RELAXED);
+	_exit(0);
+}
+
+/*
+ * ENT-06, VAR-05, L30: A copy of a mapping that cannot be tracked leads nowhere: the child
+ * gets a SIGBUS.  rdma_umap_open() zaps it, and dup_mmap() copies the page afterwards.
+ */
+TEST_F(fail_nth, ent_06_fork_without_memory)
+{
+	struct scene *scene = &self->scene;
+	int go[2], died, untracked = 0, reached = 0;
+	struct known_issue issue;
+	unsigned int nth, left;
+	char site[SITE];
+	pid_t pid;
+
+	if (variant->what != FAIL_NTH_MEMORY)
+		SKIP(return, "a fork copies nothing from or to the program");
+	if (!known_look_up(_metadata, &issue, "L30"))
+		return;
+	ASSERT_EQ(0, map_var(scene));
+	ASSERT_EQ(0, fail_nth_begin(variant->what));
+	for (nth = 1; nth < MOST; nth++) {
+		ASSERT_EQ(0, pipe(go));
+		ASSERT_EQ(0, fail_nth_arm(self->nth, nth));
+		pid = fork();
+		if (!pid)
+			read_when_told(scene->map, go);
+		ASSERT_EQ(0, fail_nth_disarm(self->nth, &left));
+		if (pid < 0) {
+			fail_nth_site(site, sizeof(site));
+			ASSERT_EQ(0, close(go[0]));
+			ASSERT_EQ(0, close(go[1]));
+			continue;
+		}
+		fail_nth_site(site, sizeof(site));
+		died = read_in_child(pid, go);
+		if (!left && fail_nth_site_has(site, "rdma_umap_open")) {
+			untracked++;
+			reached += !died;
+			if (died)
+				ASSERT_EQ(SIGBUS, died);
+		} else {
+			ASSERT_EQ(0, died);
+		}
+		if (left)
+			break;
+	}
+	fail_nth_end();
+	ASSERT_EQ(0, unmap_var(scene));
+	TH_LOG("%u fault points, of %d mappings without memory %d were reached by the child",
+	       nth - 1, untracked, reached);
+	ASSERT_LT(0, untracked);
+	known_report(_metadata, &issue, reached);
+}
+
+static int alloc_dm(struct scene *scene)
+{
+	return _raw_dm_alloc(scene->ctx->cmd_fd, DM_SIZE, 0, &scene->raw_dm);
+}
+
+static int free_dm(struct scene *scene)
+{
+	return _raw_dm_free(scene->ctx->cmd_fd, scene->raw_dm.handle);
+}
+
+static int alloc_dm_by_library(struct scene *scene)
+{
+	return _dm_alloc(scene->ctx, DM_SIZE, &scene->new_dm);
+}
+
+static int free_dm_by_library(struct scene *scene)
+{
+	return ibv_free_dm(scene->new_dm);
+}
+
+/* DM-01, DM-15, ENT-07, ERRNO-DM: Device memory, with and without the library's mapping. */
+TEST_F(fail_nth, dm_15_alloc)
+{
+	SWEEP("DM_ALLOC", .call = alloc_dm, .undo = free_dm);
+	SWEEP("ibv_alloc_dm", .call = alloc_dm_by_library, .undo = free_dm_by_library);
+}
+
+/* DM-02, ERRNO-DM: A free of device memory that is not mapped gives it back itself. */
+TEST_F(fail_nth, dm_02_free)
+{
+	SWEEP("DM_FREE", .make = alloc_dm, .call = free_dm);
+}
+
+/* DM-02: The library's free, with its unmapping. */
+TEST_F(fail_nth, dm_02_free_by_library)
+{
+	SWEEP("ibv_free_dm", .make = alloc_dm_by_library, .call = free_dm_by_library);
+}
+
+static int map_dm(struct scene *scene)
+{
+	return _map(scene->ctx, DM_SIZE, MAP_SHARED, raw_dm_off(scene->raw_dm.page_idx),
+		    (uint32_t **)&scene->map);
+}
+
+static int unmap_dm(struct scene *scene)
+{
+	return _unmap(scene->map, DM_SIZE);
+}
+
+/* DM-01, ENT-01: Device memory is mapped once more. */
+TEST_F(fail_nth, dm_01_map)
+{
+	ASSERT_EQ(0, alloc_dm(&self->scene));
+	SWEEP("mmap of device memory", .call = map_dm, .undo = unmap_dm);
+	ASSERT_EQ(0, free_dm(&self->scene));
+}
+
+static int map_op(struct scene *scene)
+{
+	return _dm_map_op(scene->new_dm, 0, &scene->map);
+}
+
+/* An operation goes with its memory. */
+static int unmap_op_and_free(struct scene *scene)
+{
+	return _dm_unmap_op(scene->map, DM_SIZE) ?: ibv_free_dm(scene->new_dm);
+}
+
+/* DM-07, DM-15, ENT-07, ERRNO-DM: An operation; its ENOENT is L07. */
+TEST_F(fail_nth, dm_07_map_op)
+{
+	if (!(self->bed.dev.info.memic_operations & 1))
+		SKIP(return, "the device has no MEMIC operation 0");
+	SWEEP("mlx5dv_dm_map_op_addr", .make = alloc_dm_by_library, .call = map_op,
+	      .undo = unmap_op_and_free, .after = free_dm_by_library);
+}
+
+static int make_op(struct scene *scene)
+{
+	int err = alloc_dm_by_library(scene) ?: map_op(scene);
+
+	return err ?: _dm_unmap_op(scene->map, DM_SIZE);
+}
+
+/* DM-08: Device memory with an operation is freed. */
+TEST_F(fail_nth, dm_08_free_with_op)
+{
+	if (!(self->bed.dev.info.memic_operations & 1))
+		SKIP(return, "the device has no MEMIC operation 0");
+	SWEEP("ibv_free_dm with an operation", .make = make_op, .call = free_dm_by_library);
+}
+
+static int alloc_sw_icm(struct scene *scene)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 4096 };
+	struct mlx5dv_alloc_dm_attr dv_attr = { .type = MLX5DV_DM_TYPE_STEERING_SW_ICM };
+
+	return POINTER(scene->new_dm, mlx5dv_alloc_dm(scene->ctx, &attr, &dv_attr));
+}
+
+/* DM-11, ERRNO-DM: SW ICM. */
+TEST_F(fail_nth, dm_11_alloc_sw_icm)
+{
+	SWEEP("mlx5dv_alloc_dm", .call = alloc_sw_icm, .undo = free_dm_by_library);
+}
+
+/* DM-11, L08: A free of SW ICM that cannot tell the device succeeds and loses it. */
+TEST_F(fail_nth, dm_11_free_sw_icm)
+{
+	SWEEP("ibv_free_dm of SW ICM", .make = alloc_sw_icm, .call = free_dm_by_library);
+}
+
+static int import_dm(struct scene *scene)
+{
+	return _dm_import(scene->ctx, scene->dm->handle, &scene->new_dm);
+}
+
+static int unimport_dm(struct scene *scene)
+{
+	ibv_unimport_dm(scene->new_dm);
+	return 0;
+}
+
+/* IMP-13, ERRNO-DM: An import has a mapping of its own. */
+TEST_F(fail_nth, imp_13_import_dm)
+{
+	SWEEP("ibv_import_dm", .call = import_dm, .undo = unimport_dm);
+}
+
+/* IMP-13: Its end is an unmapping. */
+TEST_F(fail_nth, imp_13_unimport_dm)
+{
+	SWEEP("ibv_unimport_dm", .make = import_dm, .call = unimport_dm);
+}
+
+static int reg_dm(struct scene *scene)
+{
+	return _mr_reg_dm(scene->pd, scene->dm, 0, DM_SIZE, &scene->new_mr);
+}
+
+static int dereg_mr(struct scene *scene)
+{
+	return ibv_dereg_mr(scene->new_mr);
+}
+
+/* DM-05: A region on device memory that cannot be registered does not use it. */
+TEST_F(fail_nth, dm_05_reg)
+{
+	SWEEP("ibv_reg_dm_mr", .call = reg_dm, .undo = dereg_mr);
+}
+
+/* DM-05: One that cannot be deregistered does. */
+TEST_F(fail_nth, dm_05_dereg)
+{
+	SWEEP("ibv_dereg_mr of device memory", .make = reg_dm, .call = dereg_mr);
+}
+
+static int reg_memory(struct scene *scene)
+{
+	static char buf[4 * 4096] __attribute__((aligned(4096)));
+
+	return POINTER(scene->new_mr, ibv_reg_mr(scene->pd, buf, sizeof(buf),
+						 IBV_ACCESS_LOCAL_WRITE));
+}
+
+/* UOBJ-10: A region on ordinary memory. */
+TEST_F(fail_nth, uobj_10_reg_mr)
+{
+	SWEEP("ibv_reg_mr", .call = reg_memory, .undo = dereg_mr);
+}
+
+/* UOBJ-02: And its end. */
+TEST_F(fail_nth, uobj_02_dereg_mr)
+{
+	SWEEP("ibv_dereg_mr", .make = reg_memory, .call = dereg_mr);
+}
+
+static int export_dm(struct scene *scene)
+{
+	return _dmabuf_export(scene->dm, &scene->new_fd);
+}
+
+static int close_fd(struct scene *scene)
+{
+	return close(scene->new_fd) ? errno : 0;
+}
+
+/* DMABUF-10, ERRNO-DMABUF: An export that fails has no reference, no file, no descriptor. */
+TEST_F(fail_nth, dmabuf_10_export)
+{
+	SWEEP("ibv_dm_export_dmabuf_fd", .call = export_dm, .undo = close_fd);
+}
+
+/* DMABUF-03: The last descriptor is closed. */
+TEST_F(fail_nth, dmabuf_03_close)
+{
+	SWEEP("close of a dma-buf", .make = export_dm, .call = close_fd);
+}
+
+static int export_then_free(struct scene *scene)
+{
+	int err = alloc_dm(scene);
+
+	if (!err)
+		err = _raw_dmabuf_export(scene->ctx->cmd_fd, raw_dm_off(scene->raw_dm.page_idx),
+					 &scene->new_fd);
+	return err ?: free_dm(scene);
+}
+
+/* DMABUF-05: A close that gives the device its memory back. */
+TEST_F(fail_nth, dmabuf_05_close_the_last)
+{
+	SWEEP("close of a dma-buf of freed memory", .make = export_then_free, .call = close_fd);
+}
+
+static int reg_dmabuf(struct scene *scene)
+{
+	return _mr_reg_dmabuf(scene->pd, 0, DM_SIZE, scene->fd, &scene->new_mr);
+}
+
+/* ATT-04, ERRNO-MR: A region on a dma-buf that cannot be registered is not attached. */
+TEST_F(fail_nth, att_04_reg)
+{
+	dmabuf_export(self->scene.dm, &self->scene.fd);
+	SWEEP("ibv_reg_dmabuf_mr", .call = reg_dmabuf, .undo = dereg_mr);
+}
+
+/* ATT-04: And its end. */
+TEST_F(fail_nth, att_04_dereg)
+{
+	dmabuf_export(self->scene.dm, &self->scene.fd);
+	SWEEP("ibv_dereg_mr of a dma-buf", .make = reg_dmabuf, .call = dereg_mr);
+}
+
+static int reg_then_free(struct scene *scene)
+{
+	int err = alloc_dm_by_library(scene) ?: _dmabuf_export(scene->new_dm, &scene->new_fd);
+
+	return err ?: _mr_reg_dmabuf(scene->pd, 0, DM_SIZE, scene->new_fd, &scene->new_mr);
+}
+
+static int close_and_dereg(struct scene *scene)
+{
+	return close_fd(scene) ?: dereg_mr(scene);
+}
+
+static int dereg_close_and_free(struct scene *scene)
+{
+	return close_and_dereg(scene) ?: free_dm_by_library(scene);
+}
+
+/* ATT-05, DM-18: Device memory is freed under a region on a dma-buf of it. */
+TEST_F(fail_nth, att_05_free_under_region)
+{
+	SWEEP("ibv_free_dm under a region", .make = reg_then_free, .call = free_dm_by_library,
+	      .undo = close_and_dereg, .after = dereg_close_and_free);
+}
+
+static int alloc_uar(struct scene *scene)
+{
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0),
+		uverbs_in(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
+			  &(uint64_t){ MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC }, sizeof(uint64_t)),
+		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &scene->off,
+			   sizeof(scene->off)),
+		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &scene->length,
+			   sizeof(scene->length)),
+		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &(uint32_t){ 0 },
+			   sizeof(uint32_t)),
+	};
+	int err = uverbs_ioctl(scene->ctx->cmd_fd, MLX5_IB_OBJECT_UAR,
+			       MLX5_IB_METHOD_UAR_OBJ_ALLOC, attr, ARRAY_SIZE(attr));
+
+	scene->handle = attr[0].data;
+	return err;
+}
+
+static int free_uar(struct scene *scene)
+{
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, scene->handle),
+	};
+
+	return uverbs_ioctl(scene->ctx->cmd_fd, MLX5_IB_OBJECT_UAR,
+			    MLX5_IB_METHOD_UAR_OBJ_DESTROY, attr, ARRAY_SIZE(attr));
+}
+
+/* ENT-07, UOBJ-10: A UAR; the library would keep it for the next one. */
+TEST_F(fail_nth, ent_07_alloc_uar)
+{
+	SWEEP("UAR_OBJ_ALLOC", .call = alloc_uar, .undo = free_uar);
+}
+
+/* ENT-05: And its end, by the entry's last reference. */
+TEST_F(fail_nth, ent_05_free_uar)
+{
+	SWEEP("UAR_OBJ_DESTROY", .make = alloc_uar, .call = free_uar);
+}
+
+static int map_uar(struct scene *scene)
+{
+	scene->map = mmap(NULL, scene->length, PROT_WRITE, MAP_SHARED, scene->ctx->cmd_fd,
+			  scene->off);
+	return scene->map == MAP_FAILED ? errno : 0;
+}
+
+static int unmap_uar(struct scene *scene)
+{
+	return munmap(scene->map, scene->length) ? errno : 0;
+}
+
+static int export_uar(struct scene *scene)
+{
+	return _raw_dmabuf_export(scene->ctx->cmd_fd, scene->off, &scene->new_fd);
+}
+
+/* ENT-01, DMABUF-12: A UAR is mapped, and exported. */
+TEST_F(fail_nth, dmabuf_12_uar)
+{
+	ASSERT_EQ(0, alloc_uar(&self->scene));
+	SWEEP("mmap of a UAR", .call = map_uar, .undo = unmap_uar);
+	SWEEP("export of a UAR", .call = export_uar, .undo = close_fd);
+	ASSERT_EQ(0, free_uar(&self->scene));
+}
+
+static int reg_umem(struct scene *scene)
+{
+	static char buf[4 * 4096] __attribute__((aligned(4096)));
+
+	return POINTER(scene->new_umem, mlx5dv_devx_umem_reg(scene->ctx, buf, sizeof(buf),
+							     IBV_ACCESS_LOCAL_WRITE));
+}
+
+static int dereg_umem(struct scene *scene)
+{
+	return mlx5dv_devx_umem_dereg(scene->new_umem);
+}
+
+/* UOBJ-10: A DEVX umem. */
+TEST_F(fail_nth, uobj_10_umem)
+{
+	SWEEP("mlx5dv_devx_umem_reg", .call = reg_umem, .undo = dereg_umem);
+}
+
+/* UOBJ-02: And its end. */
+TEST_F(fail_nth, uobj_02_umem)
+{
+	SWEEP("mlx5dv_devx_umem_dereg", .make = reg_umem, .call = dereg_umem);
+}
+
+static int reg_umem_of_dmabuf(struct scene *scene)
+{
+	struct mlx5dv_devx_umem_in in = {
+		.size = DM_SIZE,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+		.pgsz_bitmap = UINT64_MAX & ~4095ULL,
+		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+		.dmabuf_fd = scene->fd,
+	};
+
+	return POINTER(scene->new_umem, mlx5dv_devx_umem_reg_ex(scene->ctx, &in));
+}
+
+/* ATT-03: One on a dma-buf of device memory is refused in any case. */
+TEST_F(fail_nth, att_03_umem)
+{
+	dmabuf_export(self->scene.dm, &self->scene.fd);
+	SWEEP("mlx5dv_devx_umem_reg_ex of device memory", .call = reg_umem_of_dmabuf,
+	      .clean = EOPNOTSUPP);
+}
+
+static int create_cq(struct scene *scene)
+{
+	return POINTER(scene->new_cq, ibv_create_cq(scene->ctx, 16, NULL, NULL, 0));
+}
+
+static int destroy_cq(struct scene *scene)
+{
+	return ibv_destroy_cq(scene->new_cq);
+}
+
+static int create_channel(struct scene *scene)
+{
+	return POINTER(scene->new_channel, ibv_create_comp_channel(scene->ctx));
+}
+
+static int destroy_channel(struct scene *scene)
+{
+	return ibv_destroy_comp_channel(scene->new_channel);
+}
+
+static int create_qp(struct scene *scene)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = scene->new_cq,
+		.recv_cq = scene->new_cq,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	return POINTER(scene->new_qp, ibv_create_qp(scene->pd, &attr));
+}
+
+static int destroy_qp(struct scene *scene)
+{
+	return ibv_destroy_qp(scene->new_qp);
+}
+
+/* UOBJ-10, UOBJ-14: A completion channel, queue and queue pair. */
+TEST_F(fail_nth, uobj_10_queues)
+{
+	SWEEP("ibv_create_comp_channel", .call = create_channel, .undo = destroy_channel);
+	SWEEP("ibv_create_cq", .call = create_cq, .undo = destroy_cq);
+	ASSERT_EQ(0, create_cq(&self->scene));
+	SWEEP("ibv_create_qp", .call = create_qp, .undo = destroy_qp);
+	ASSERT_EQ(0, destroy_cq(&self->scene));
+}
+
+/* UOBJ-02: And their end. */
+TEST_F(fail_nth, uobj_02_queues)
+{
+	SWEEP("ibv_destroy_comp_channel", .make = create_channel, .call = destroy_channel);
+	SWEEP("ibv_destroy_cq", .make = create_cq, .call = destroy_cq);
+	ASSERT_EQ(0, create_cq(&self->scene));
+	SWEEP("ibv_destroy_qp", .make = create_qp, .call = destroy_qp);
+	ASSERT_EQ(0, destroy_cq(&self->scene));
+}
+
+/* A context, without the library, with one of each kind. */
+static int open_and_fill(struct scene *scene)
+{
+	const struct ibv_context *ctx = scene->ctx;
+	struct ibv_context own = *ctx;
+	int err = open_raw(scene);
+
+	if (err)
+		return err;
+	own.cmd_fd = scene->cmd_fd;
+	scene->ctx = &own;
+	err = alloc_var(scene) ?: alloc_dm(scene) ?: alloc_uar(scene);
+	if (!err)
+		err = _raw_dm_map_op(scene->cmd_fd, scene->raw_dm.handle, 0, 0);
+	scene->ctx = (struct ibv_context *)ctx;
+	return err;
+}
+
+/* UOBJ-06, UOBJ-07, VAR-12, DM-16: A context is closed with all that it has. */
+TEST_F(fail_nth, uobj_06_close)
+{
+	SWEEP("close of a context", .make = open_and_fill, .call = close_raw);
+}
+
+/* A process with a context of its own, and mappings, ends. */
+static int end_process(struct scene *scene, unsigned int nth, unsigned int *left)
+{
+	const pid_t pid = fork();
+	siginfo_t info;
+	int fd, err;
+
+	if (!pid) {
+		close(scene->ctx->cmd_fd);
+		err = open_and_fill(scene);
+		fd = fail_nth_open(0);
+		if (!err && (mmap(NULL, scene->raw_var.length, PROT_WRITE, MAP_SHARED,
+				  scene->cmd_fd, scene->raw_var.mmap_off) == MAP_FAILED ||
+			     mmap(NULL, DM_SIZE, PROT_WRITE, MAP_SHARED, scene->cmd_fd,
+				  raw_dm_off(scene->raw_dm.page_idx)) == MAP_FAILED))
+			err = errno;
+		if (!err)
+			err = fd < 0 ? errno : fail_nth_arm(fd, nth);
+		_exit(err);
+	}
+	if (pid < 0)
+		return errno;
+	/* What is left can be read of a process that is dead and was not waited for. */
+	if (waitid(P_PID, pid, &info, WEXITED | WNOWAIT))
+		return errno;
+	fd = fail_nth_open(pid);
+	err = fd < 0 ? errno : fail_nth_left(fd, left);
+	close(fd);
+	/* Nothing was armed. */
+	if (!nth)
+		*left = 1;
+	waitpid(pid, NULL, 0);
+	return err ?: info.si_status;
+}
+
+/* VAR-14, DM-16, UOBJ-07: A process ends and cannot allocate on its way. */
+TEST_F(fail_nth, var_14_exit)
+{
+	SWEEP("exit", .run = end_process);
+}
+
+/* A context of dmabuf_importer.ko; or the test is skipped, and must return. */
+static bool lacks_importer(struct __test_metadata *_metadata, struct scene *scene)
+{
+	const char *missing = importer_missing();
+
+	if (missing)
+		SKIP(return true, "%s", missing);
+	ASSERT_EQ(0, _importer_open(&scene->imp));
+	ASSERT_EQ(0, _dmabuf_export(scene->dm, &scene->fd));
+	return false;
+}
+
+static int attach(struct scene *scene)
+{
+	return _importer_attach(scene->imp, scene->dev->pci, scene->fd, DMABUF_IMPORTER_PEER2PEER,
+				DMABUF_IMPORTER_AT_ONCE, &scene->id);
+}
+
+static int detach(struct scene *scene)
+{
+	return _importer_detach(scene->imp, scene->id);
+}
+
+static int map_attachment(struct scene *scene)
+{
+	return _importer_map(scene->imp, scene->id, NULL);
+}
+
+static int unmap_attachment(struct scene *scene)
+{
+	return _importer_unmap(scene->imp, scene->id);
+}
+
+/* ATT-01, ATT-02: Another importer: an attachment, and a mapping. */
+TEST_F(fail_nth, att_02_importer)
+{
+	if (lacks_importer(_metadata, &self->scene))
+		return;
+	SWEEP("attach", .call = attach, .undo = detach);
+	ASSERT_EQ(0, attach(&self->scene));
+	SWEEP("map of an attachment", .call = map_attachment, .undo = unmap_attachment);
+	ASSERT_EQ(0, detach(&self->scene));
+}
+
+static int export_buffer(struct scene *scene)
+{
+	struct dmabuf_importer_export export = { .size = DM_SIZE };
+	int err = _importer_export(scene->imp, &export);
+
+	scene->new_fd = export.fd;
+	return err;
+}
+
+/* ATT-03, ATT-22: A DEVX umem on a dma-buf of ordinary memory, which can be pinned. */
+TEST_F(fail_nth, att_22_umem_of_dmabuf)
+{
+	if (lacks_importer(_metadata, &self->scene))
+		return;
+	ASSERT_EQ(0, close(self->scene.fd));
+	ASSERT_EQ(0, export_buffer(&self->scene));
+	self->scene.fd = self->scene.new_fd;
+	SWEEP("mlx5dv_devx_umem_reg_ex", .call = reg_umem_of_dmabuf, .undo = dereg_umem);
+	SWEEP("mlx5dv_devx_umem_dereg of a dma-buf", .make = reg_umem_of_dmabuf,
+	      .call = dereg_umem);
+}
+
+/* More allocations than a worker makes. */
+#define MANY		1000
+
+/*
+ * DMABUF-04, DMABUF-05: The last reference to a dma-buf of freed memory is that of a
+ * message that nobody can receive: a worker of the kernel's gives it back, while none of
+ * its allocations succeeds.  The dma-buf goes in any case.
+ */
+TEST_F(fail_nth, dmabuf_05_released_by_worker)
+{
+	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	struct scene *scene = &self->scene;
+	struct peer_msg msg = {};
+	struct dmabuf_sign sign;
+	struct state state = {};
+	int pair[2], tries, left;
+	char site[SITE] = "";
+	uint64_t ino;
+
+	if (variant->what != FAIL_NTH_MEMORY)
+		SKIP(return, "a worker copies nothing from or to the program");
+	ASSERT_EQ(0, state_take(scene, &state));
+	ASSERT_EQ(0, export_then_free(scene));
+	ino = dmabuf_inode(scene->new_fd);
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
+	ASSERT_EQ(0, peer_send(pair[0], &msg, scene->new_fd));
+	ASSERT_EQ(0, peer_send(pair[0], &msg, pair[1]));
+	ASSERT_EQ(0, close(scene->new_fd));
+	ASSERT_EQ(0, fail_nth_begin(variant->what));
+	ASSERT_EQ(0, fail_nth_worker("uverbs_dmabuf_release", MANY));
+	ASSERT_EQ(0, close(pair[1]));
+	ASSERT_EQ(0, close(pair[0]));
+	for (tries = 0; tries < 2000 && dmabuf_look(ino, &sign) == 1; tries++)
+		nanosleep(&pause, NULL);
+	left = fail_nth_worker_left();
+	ASSERT_NE(1, dmabuf_look(ino, &sign));
+	fail_nth_site(site, sizeof(site));
+	fail_nth_end();
+	TH_LOG("%d allocations of the worker failed, the last one in: %s", MANY - left, site);
+	ASSERT_LT(left, MANY);
+	if (!state_is_back(scene, &state)) {
+		self->leaks = true;
+		EXPECT_NE(NULL, exception_for(site, variant->what, 0));
+	}
+	scope_drop(&state.scope);
+}
+
+FIXTURE(fail_nth_unbind)
+{
+	struct bed bed;
+	struct rebind rebind;
+	int nth;
+	bool leaks;
+};
+
+FIXTURE_SETUP(fail_nth_unbind)
+{
+	const char *missing;
+
+	self->nth = -1;
+	bed_mark(_metadata, "begin");
+	missing = fail_nth_missing();
+	if (missing) {
+		bed_mark(_metadata, "end");
+		SKIP(return, "%s", missing);
+	}
+	unbind_mend();
+	if (!bed_make(_metadata, &self->bed, true))
+		return;
+	ASSERT_NE(NULL, unbind_baseline(&self->bed.dev));
+	ASSERT_EQ(0, rebind_find(&self->rebind, &self->bed.dev));
+	self->nth = fail_nth_open(0);
+	ASSERT_LE(0, self->nth);
+}
+
+FIXTURE_TEARDOWN(fail_nth_unbind)
+{
+	if (self->nth >= 0) {
+		fail_nth_disarm(self->nth, NULL);
+		EXPECT_EQ(0, close(self->nth));
+		fail_nth_end();
+		EXPECT_EQ(0, _bind_again(&self->bed.dev));
+	}
+	bed_mark(_metadata, "end");
+}
+
+/* What a process has when the device is taken away: one object of each kind, and mappings. */
+struct inhabitant {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	struct mlx5dv_var *var;
+	uint32_t *map;
+	void *op;
+};
+
+static int move_in(const struct device *dev, struct inhabitant *in)
+{
+	int err;
+
+	in->ctx = device_open(dev);
+	if (!in->ctx)
+		return errno;
+	in->pd = ibv_alloc_pd(in->ctx);
+	if (!in->pd)
+		return errno;
+	err = _dm_alloc(in->ctx, DM_SIZE, &in->dm) ?: _dm_map_op(in->dm, 0, &in->op);
+	if (!err)
+		err = _mr_reg_dm(in->pd, in->dm, 0, DM_SIZE, &in->mr);
+	if (!err)
+		err = _var_alloc(in->ctx, 0, &in->var);
+	return err ?: _var_map(in->ctx, in->var, &in->map);
+}
+
+/* All of it succeeds, without the device. */
+static int move_out(struct inhabitant *in)
+{
+	int err = _unmap(in->map, in->var->length) ?: _dm_unmap_op(in->op, DM_SIZE);
+
+	mlx5dv_free_var(in->var);
+	if (!err)
+		err = ibv_dereg_mr(in->mr) ?: ibv_free_dm(in->dm);
+	if (!err)
+		err = ibv_dealloc_pd(in->pd);
+	if (!err)
+		err = ibv_close_device(in->ctx) ? errno : 0;
+	return err;
+}
+
+/* A removal has some hundred fault points and is followed by a probe: some of them. */
+#define SAMPLES		12
+
+/*
+ * UOBJ-09, VAR-15, DM-17: The driver is taken from the device, and some allocation on the
+ * way fails: it goes, and gives the device all back.
+ */
+TEST_F_TIMEOUT(fail_nth_unbind, uobj_09_unbind, 300)
+{
+	const char *seed = getenv("SEED");
+	unsigned int nth = FAIL_NTH_NEVER, points = 0, left, i;
+	struct inhabitant in = {};
+	char ledger[512], site[SITE];
+
+	srand(seed ? strtoul(seed, NULL, 0) : 1);
+	for (i = 0; i <= SAMPLES; i++) {
+		ASSERT_EQ(0, move_in(&self->bed.dev, &in));
+		ASSERT_EQ(0, fail_nth_begin(FAIL_NTH_MEMORY));
+		ASSERT_EQ(0, fail_nth_arm(self->nth, nth));
+		ASSERT_EQ(0, rebind_unbind(&self->rebind));
+		ASSERT_EQ(0, fail_nth_disarm(self->nth, &left));
+		fail_nth_site(site, sizeof(site));
+		fail_nth_end();
+		EXPECT_EQ(0, move_out(&in))
+			TH_LOG("fault point %u: %s", nth, site);
+		ASSERT_EQ(0, unbind_ledger(&self->bed.dev, ledger, sizeof(ledger)));
+		EXPECT_STREQ(unbind_baseline(&self->bed.dev), ledger)
+			TH_LOG("fault point %u: %s", nth, site);
+		ASSERT_EQ(0, rebind_bind(&self->rebind));
+		ASSERT_EQ(0, device_warm_up(&self->bed.dev));
+		if (!i) {
+			points = FAIL_NTH_NEVER - left;
+			ASSERT_LT(0U, points);
+		}
+		/* One of each part of the way. */
+		nth = 1 + i * points / SAMPLES + rand() % (points / SAMPLES + 1);
+	}
+	TH_LOG("removal: %u fault points, of which %d were tried", points, SAMPLES);
+}
+
+static void restore(int status, void *tester)
+{
+	(void)status;
+	if (getpid() == (pid_t)(uintptr_t)tester)
+		fail_nth_end();
+}
+
+int main(int argc, char **argv)
+{
+	on_exit(restore, (void *)(uintptr_t)getpid());
+	return bed_main(argc, argv);
+}
