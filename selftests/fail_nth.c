@@ -420,7 +420,7 @@ static int close_raw(struct scene *scene)
  * UOBJ-08, UOBJ-10: A context that cannot be opened is none: no ufile, no user context of
  * the device, no UAR.
  */
-TEST_F(fail_nth, uobj_10_open)
+TEST_F_TIMEOUT(fail_nth, uobj_10_open, 300)
 {
 	SWEEP("open and GET_CONTEXT", .call = open_raw, .undo = close_raw);
 }
@@ -436,7 +436,7 @@ static int close_library(struct scene *scene)
 }
 
 /* UOBJ-08, UOBJ-10: The library opens more than one file, and does without some. */
-TEST_F(fail_nth, uobj_10_open_by_library)
+TEST_F_TIMEOUT(fail_nth, uobj_10_open_by_library, 300)
 {
 	SWEEP("mlx5dv_open_device", .call = open_library, .undo = close_library);
 }
@@ -461,7 +461,7 @@ static int close_if_open(struct scene *scene)
 }
 
 /* IMP-03, IMP-12: Importing a context that fails leaves the exporter's as it was. */
-TEST_F(fail_nth, imp_12_import_device)
+TEST_F_TIMEOUT(fail_nth, imp_12_import_device, 300)
 {
 	SWEEP("ibv_import_device", .make = duplicate, .call = import_device,
 	      .undo = close_library, .after = close_if_open);
@@ -478,13 +478,13 @@ static int dealloc_pd(struct scene *scene)
 }
 
 /* UOBJ-10: A PD. */
-TEST_F(fail_nth, uobj_10_alloc_pd)
+TEST_F_TIMEOUT(fail_nth, uobj_10_alloc_pd, 300)
 {
 	SWEEP("ibv_alloc_pd", .call = alloc_pd, .undo = dealloc_pd);
 }
 
 /* UOBJ-02: And its end. */
-TEST_F(fail_nth, uobj_02_dealloc_pd)
+TEST_F_TIMEOUT(fail_nth, uobj_02_dealloc_pd, 300)
 {
 	SWEEP("ibv_dealloc_pd", .make = alloc_pd, .call = dealloc_pd);
 }
@@ -520,14 +520,14 @@ static int free_var_by_library(struct scene *scene)
  * ENT-07, VAR-10, ERRNO-VAR: A VAR that cannot be allocated leaves its page free, and no
  * offset taken.
  */
-TEST_F(fail_nth, ent_07_alloc_var)
+TEST_F_TIMEOUT(fail_nth, ent_07_alloc_var, 300)
 {
 	SWEEP("VAR_OBJ_ALLOC", .call = alloc_var, .undo = free_var);
 	SWEEP("mlx5dv_alloc_var", .call = alloc_var_by_library, .undo = free_var_by_library);
 }
 
 /* ENT-07, VAR-11: The same in the other bitmap. */
-TEST_F(fail_nth, ent_07_alloc_tlp_var)
+TEST_F_TIMEOUT(fail_nth, ent_07_alloc_tlp_var, 300)
 {
 	if (!self->bed.before.tlp_vars)
 		SKIP(return, "no TLP VARs: load mlx5_vhca with some");
@@ -535,7 +535,7 @@ TEST_F(fail_nth, ent_07_alloc_tlp_var)
 }
 
 /* VAR-03, ERRNO-VAR: A free. */
-TEST_F(fail_nth, var_03_free)
+TEST_F_TIMEOUT(fail_nth, var_03_free, 300)
 {
 	SWEEP("VAR_OBJ_DESTROY", .make = alloc_var, .call = free_var);
 }
@@ -551,7 +551,7 @@ static int unmap_var(struct scene *scene)
 }
 
 /* VAR-02, ENT-01, ERRNO-VAR: A mapping that cannot be made has no reference. */
-TEST_F(fail_nth, var_02_map)
+TEST_F_TIMEOUT(fail_nth, var_02_map, 300)
 {
 	SWEEP("mmap of a VAR", .call = map_var, .undo = unmap_var);
 }
@@ -572,7 +572,7 @@ static int unmap_freed(struct scene *scene)
 }
 
 /* VAR-04: The last mapping of a VAR that was freed. */
-TEST_F(fail_nth, var_04_unmap_the_last)
+TEST_F_TIMEOUT(fail_nth, var_04_unmap_the_last, 300)
 {
 	SWEEP("munmap of a freed VAR", .make = make_mapped_and_freed, .call = unmap_freed);
 }
@@ -607,7 +607,7 @@ static int unmap_moved(struct scene *scene)
 }
 
 /* VAR-07: A mapping that cannot be moved is where it was. */
-TEST_F(fail_nth, var_07_move)
+TEST_F_TIMEOUT(fail_nth, var_07_move, 300)
 {
 	SWEEP("mremap of a VAR", .make = map_to_move, .call = move_var, .undo = unmap_moved,
 	      .after = unmap_var);
@@ -634,7 +634,7 @@ static int nothing_to_do(struct scene *scene)
 }
 
 /* VAR-05, ENT-06: A child that cannot be made, or only without its mappings' references. */
-TEST_F(fail_nth, var_05_fork)
+TEST_F_TIMEOUT(fail_nth, var_05_fork, 300)
 {
 	ASSERT_EQ(0, map_var(&self->scene));
 	SWEEP("fork with a mapping", .call = fork_and_wait, .undo = nothing_to_do);
@@ -669,7 +669,7 @@ static void read_when_told(const uint32_t *word, const int *go)
  * ENT-06, VAR-05, L30: A copy of a mapping that cannot be tracked leads nowhere: the child
  * gets a SIGBUS.  rdma_umap_open() zaps it, and dup_mmap() copies the page afterwards.
  */
-TEST_F(fail_nth, ent_06_fork_without_memory)
+TEST_F_TIMEOUT(fail_nth, ent_06_fork_without_memory, 300)
 {
 	struct scene *scene = &self->scene;
 	int go[2], died, untracked = 0, reached = 0;
@@ -739,20 +739,20 @@ static int free_dm_by_library(struct scene *scene)
 }
 
 /* DM-01, DM-15, ENT-07, ERRNO-DM: Device memory, with and without the library's mapping. */
-TEST_F(fail_nth, dm_15_alloc)
+TEST_F_TIMEOUT(fail_nth, dm_15_alloc, 300)
 {
 	SWEEP("DM_ALLOC", .call = alloc_dm, .undo = free_dm);
 	SWEEP("ibv_alloc_dm", .call = alloc_dm_by_library, .undo = free_dm_by_library);
 }
 
 /* DM-02, ERRNO-DM: A free of device memory that is not mapped gives it back itself. */
-TEST_F(fail_nth, dm_02_free)
+TEST_F_TIMEOUT(fail_nth, dm_02_free, 300)
 {
 	SWEEP("DM_FREE", .make = alloc_dm, .call = free_dm);
 }
 
 /* DM-02: The library's free, with its unmapping. */
-TEST_F(fail_nth, dm_02_free_by_library)
+TEST_F_TIMEOUT(fail_nth, dm_02_free_by_library, 300)
 {
 	SWEEP("ibv_free_dm", .make = alloc_dm_by_library, .call = free_dm_by_library);
 }
@@ -769,7 +769,7 @@ static int unmap_dm(struct scene *scene)
 }
 
 /* DM-01, ENT-01: Device memory is mapped once more. */
-TEST_F(fail_nth, dm_01_map)
+TEST_F_TIMEOUT(fail_nth, dm_01_map, 300)
 {
 	ASSERT_EQ(0, alloc_dm(&self->scene));
 	SWEEP("mmap of device memory", .call = map_dm, .undo = unmap_dm);
@@ -788,7 +788,7 @@ static int unmap_op_and_free(struct scene *scene)
 }
 
 /* DM-07, DM-15, ENT-07, ERRNO-DM: An operation; its ENOENT is L07. */
-TEST_F(fail_nth, dm_07_map_op)
+TEST_F_TIMEOUT(fail_nth, dm_07_map_op, 300)
 {
 	if (!(self->bed.dev.info.memic_operations & 1))
 		SKIP(return, "the device has no MEMIC operation 0");
@@ -804,7 +804,7 @@ static int make_op(struct scene *scene)
 }
 
 /* DM-08: Device memory with an operation is freed. */
-TEST_F(fail_nth, dm_08_free_with_op)
+TEST_F_TIMEOUT(fail_nth, dm_08_free_with_op, 300)
 {
 	if (!(self->bed.dev.info.memic_operations & 1))
 		SKIP(return, "the device has no MEMIC operation 0");
@@ -820,13 +820,13 @@ static int alloc_sw_icm(struct scene *scene)
 }
 
 /* DM-11, ERRNO-DM: SW ICM. */
-TEST_F(fail_nth, dm_11_alloc_sw_icm)
+TEST_F_TIMEOUT(fail_nth, dm_11_alloc_sw_icm, 300)
 {
 	SWEEP("mlx5dv_alloc_dm", .call = alloc_sw_icm, .undo = free_dm_by_library);
 }
 
 /* DM-11, L08: A free of SW ICM that cannot tell the device succeeds and loses it. */
-TEST_F(fail_nth, dm_11_free_sw_icm)
+TEST_F_TIMEOUT(fail_nth, dm_11_free_sw_icm, 300)
 {
 	SWEEP("ibv_free_dm of SW ICM", .make = alloc_sw_icm, .call = free_dm_by_library);
 }
@@ -843,13 +843,13 @@ static int unimport_dm(struct scene *scene)
 }
 
 /* IMP-13, ERRNO-DM: An import has a mapping of its own. */
-TEST_F(fail_nth, imp_13_import_dm)
+TEST_F_TIMEOUT(fail_nth, imp_13_import_dm, 300)
 {
 	SWEEP("ibv_import_dm", .call = import_dm, .undo = unimport_dm);
 }
 
 /* IMP-13: Its end is an unmapping. */
-TEST_F(fail_nth, imp_13_unimport_dm)
+TEST_F_TIMEOUT(fail_nth, imp_13_unimport_dm, 300)
 {
 	SWEEP("ibv_unimport_dm", .make = import_dm, .call = unimport_dm);
 }
@@ -865,13 +865,13 @@ static int dereg_mr(struct scene *scene)
 }
 
 /* DM-05: A region on device memory that cannot be registered does not use it. */
-TEST_F(fail_nth, dm_05_reg)
+TEST_F_TIMEOUT(fail_nth, dm_05_reg, 300)
 {
 	SWEEP("ibv_reg_dm_mr", .call = reg_dm, .undo = dereg_mr);
 }
 
 /* DM-05: One that cannot be deregistered does. */
-TEST_F(fail_nth, dm_05_dereg)
+TEST_F_TIMEOUT(fail_nth, dm_05_dereg, 300)
 {
 	SWEEP("ibv_dereg_mr of device memory", .make = reg_dm, .call = dereg_mr);
 }
@@ -885,13 +885,13 @@ static int reg_memory(struct scene *scene)
 }
 
 /* UOBJ-10: A region on ordinary memory. */
-TEST_F(fail_nth, uobj_10_reg_mr)
+TEST_F_TIMEOUT(fail_nth, uobj_10_reg_mr, 300)
 {
 	SWEEP("ibv_reg_mr", .call = reg_memory, .undo = dereg_mr);
 }
 
 /* UOBJ-02: And its end. */
-TEST_F(fail_nth, uobj_02_dereg_mr)
+TEST_F_TIMEOUT(fail_nth, uobj_02_dereg_mr, 300)
 {
 	SWEEP("ibv_dereg_mr", .make = reg_memory, .call = dereg_mr);
 }
@@ -907,13 +907,13 @@ static int close_fd(struct scene *scene)
 }
 
 /* DMABUF-10, ERRNO-DMABUF: An export that fails has no reference, no file, no descriptor. */
-TEST_F(fail_nth, dmabuf_10_export)
+TEST_F_TIMEOUT(fail_nth, dmabuf_10_export, 300)
 {
 	SWEEP("ibv_dm_export_dmabuf_fd", .call = export_dm, .undo = close_fd);
 }
 
 /* DMABUF-03: The last descriptor is closed. */
-TEST_F(fail_nth, dmabuf_03_close)
+TEST_F_TIMEOUT(fail_nth, dmabuf_03_close, 300)
 {
 	SWEEP("close of a dma-buf", .make = export_dm, .call = close_fd);
 }
@@ -929,7 +929,7 @@ static int export_then_free(struct scene *scene)
 }
 
 /* DMABUF-05: A close that gives the device its memory back. */
-TEST_F(fail_nth, dmabuf_05_close_the_last)
+TEST_F_TIMEOUT(fail_nth, dmabuf_05_close_the_last, 300)
 {
 	SWEEP("close of a dma-buf of freed memory", .make = export_then_free, .call = close_fd);
 }
@@ -940,14 +940,14 @@ static int reg_dmabuf(struct scene *scene)
 }
 
 /* ATT-04, ERRNO-MR: A region on a dma-buf that cannot be registered is not attached. */
-TEST_F(fail_nth, att_04_reg)
+TEST_F_TIMEOUT(fail_nth, att_04_reg, 300)
 {
 	dmabuf_export(self->scene.dm, &self->scene.fd);
 	SWEEP("ibv_reg_dmabuf_mr", .call = reg_dmabuf, .undo = dereg_mr);
 }
 
 /* ATT-04: And its end. */
-TEST_F(fail_nth, att_04_dereg)
+TEST_F_TIMEOUT(fail_nth, att_04_dereg, 300)
 {
 	dmabuf_export(self->scene.dm, &self->scene.fd);
 	SWEEP("ibv_dereg_mr of a dma-buf", .make = reg_dmabuf, .call = dereg_mr);
@@ -971,7 +971,7 @@ static int dereg_close_and_free(struct scene *scene)
 }
 
 /* ATT-05, DM-18: Device memory is freed under a region on a dma-buf of it. */
-TEST_F(fail_nth, att_05_free_under_region)
+TEST_F_TIMEOUT(fail_nth, att_05_free_under_region, 300)
 {
 	SWEEP("ibv_free_dm under a region", .make = reg_then_free, .call = free_dm_by_library,
 	      .undo = close_and_dereg, .after = dereg_close_and_free);
@@ -1008,13 +1008,13 @@ static int free_uar(struct scene *scene)
 }
 
 /* ENT-07, UOBJ-10: A UAR; the library would keep it for the next one. */
-TEST_F(fail_nth, ent_07_alloc_uar)
+TEST_F_TIMEOUT(fail_nth, ent_07_alloc_uar, 300)
 {
 	SWEEP("UAR_OBJ_ALLOC", .call = alloc_uar, .undo = free_uar);
 }
 
 /* ENT-05: And its end, by the entry's last reference. */
-TEST_F(fail_nth, ent_05_free_uar)
+TEST_F_TIMEOUT(fail_nth, ent_05_free_uar, 300)
 {
 	SWEEP("UAR_OBJ_DESTROY", .make = alloc_uar, .call = free_uar);
 }
@@ -1037,7 +1037,7 @@ static int export_uar(struct scene *scene)
 }
 
 /* ENT-01, DMABUF-12: A UAR is mapped, and exported. */
-TEST_F(fail_nth, dmabuf_12_uar)
+TEST_F_TIMEOUT(fail_nth, dmabuf_12_uar, 300)
 {
 	ASSERT_EQ(0, alloc_uar(&self->scene));
 	SWEEP("mmap of a UAR", .call = map_uar, .undo = unmap_uar);
@@ -1059,13 +1059,13 @@ static int dereg_umem(struct scene *scene)
 }
 
 /* UOBJ-10: A DEVX umem. */
-TEST_F(fail_nth, uobj_10_umem)
+TEST_F_TIMEOUT(fail_nth, uobj_10_umem, 300)
 {
 	SWEEP("mlx5dv_devx_umem_reg", .call = reg_umem, .undo = dereg_umem);
 }
 
 /* UOBJ-02: And its end. */
-TEST_F(fail_nth, uobj_02_umem)
+TEST_F_TIMEOUT(fail_nth, uobj_02_umem, 300)
 {
 	SWEEP("mlx5dv_devx_umem_dereg", .make = reg_umem, .call = dereg_umem);
 }
@@ -1084,7 +1084,7 @@ static int reg_umem_of_dmabuf(struct scene *scene)
 }
 
 /* ATT-03: One on a dma-buf of device memory is refused in any case. */
-TEST_F(fail_nth, att_03_umem)
+TEST_F_TIMEOUT(fail_nth, att_03_umem, 300)
 {
 	dmabuf_export(self->scene.dm, &self->scene.fd);
 	SWEEP("mlx5dv_devx_umem_reg_ex of device memory", .call = reg_umem_of_dmabuf,
@@ -1130,7 +1130,7 @@ static int destroy_qp(struct scene *scene)
 }
 
 /* UOBJ-10, UOBJ-14: A completion channel, queue and queue pair. */
-TEST_F(fail_nth, uobj_10_queues)
+TEST_F_TIMEOUT(fail_nth, uobj_10_queues, 300)
 {
 	SWEEP("ibv_create_comp_channel", .call = create_channel, .undo = destroy_channel);
 	SWEEP("ibv_create_cq", .call = create_cq, .undo = destroy_cq);
@@ -1140,7 +1140,7 @@ TEST_F(fail_nth, uobj_10_queues)
 }
 
 /* UOBJ-02: And their end. */
-TEST_F(fail_nth, uobj_02_queues)
+TEST_F_TIMEOUT(fail_nth, uobj_02_queues, 300)
 {
 	SWEEP("ibv_destroy_comp_channel", .make = create_channel, .call = destroy_channel);
 	SWEEP("ibv_destroy_cq", .make = create_cq, .call = destroy_cq);
@@ -1168,7 +1168,7 @@ static int open_and_fill(struct scene *scene)
 }
 
 /* UOBJ-06, UOBJ-07, VAR-12, DM-16: A context is closed with all that it has. */
-TEST_F(fail_nth, uobj_06_close)
+TEST_F_TIMEOUT(fail_nth, uobj_06_close, 300)
 {
 	SWEEP("close of a context", .make = open_and_fill, .call = close_raw);
 }
@@ -1209,7 +1209,7 @@ static int end_process(struct scene *scene, unsigned int nth, unsigned int *left
 }
 
 /* VAR-14, DM-16, UOBJ-07: A process ends and cannot allocate on its way. */
-TEST_F(fail_nth, var_14_exit)
+TEST_F_TIMEOUT(fail_nth, var_14_exit, 300)
 {
 	SWEEP("exit", .run = end_process);
 }
@@ -1248,7 +1248,7 @@ static int unmap_attachment(struct scene *scene)
 }
 
 /* ATT-01, ATT-02: Another importer: an attachment, and a mapping. */
-TEST_F(fail_nth, att_02_importer)
+TEST_F_TIMEOUT(fail_nth, att_02_importer, 300)
 {
 	if (lacks_importer(_metadata, &self->scene))
 		return;
@@ -1268,7 +1268,7 @@ static int export_buffer(struct scene *scene)
 }
 
 /* ATT-03, ATT-22: A DEVX umem on a dma-buf of ordinary memory, which can be pinned. */
-TEST_F(fail_nth, att_22_umem_of_dmabuf)
+TEST_F_TIMEOUT(fail_nth, att_22_umem_of_dmabuf, 300)
 {
 	if (lacks_importer(_metadata, &self->scene))
 		return;
@@ -1288,7 +1288,7 @@ TEST_F(fail_nth, att_22_umem_of_dmabuf)
  * message that nobody can receive: a worker of the kernel's gives it back, while none of
  * its allocations succeeds.  The dma-buf goes in any case.
  */
-TEST_F(fail_nth, dmabuf_05_released_by_worker)
+TEST_F_TIMEOUT(fail_nth, dmabuf_05_released_by_worker, 300)
 {
 	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 	struct scene *scene = &self->scene;
