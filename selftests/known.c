@@ -394,6 +394,12 @@ TEST_F(known, l28_devx_event_kind)
 	report_reproducer(_metadata, self, "L28", "l28_devx_event_kind");
 }
 
+/* L31: a process whose GET_CONTEXT has failed leaves nothing when it ends. */
+TEST_F_TIMEOUT(known, l31_get_context_task, 120)
+{
+	report_reproducer(_metadata, self, "L31", "l31_get_context_task");
+}
+
 /* MLX5_CAP_VDPA_EMULATION of the kernel's enum mlx5_cap_type. */
 #define CAP_VDPA_EMULATION	0x13
 #define CAP_FIELD(name)		((size_t)__devx_bit_off(virtio_emulation_cap, name))
