@@ -400,6 +400,12 @@ TEST_F_TIMEOUT(known, l31_get_context_task, 120)
 	report_reproducer(_metadata, self, "L31", "l31_get_context_task");
 }
 
+/* L32: a UAR that cannot be mapped is destroyed, and no other. */
+TEST_F(known, l32_uar_unmapped)
+{
+	report_reproducer(_metadata, self, "L32", "l32_uar_unmapped");
+}
+
 /* MLX5_CAP_VDPA_EMULATION of the kernel's enum mlx5_cap_type. */
 #define CAP_VDPA_EMULATION	0x13
 #define CAP_FIELD(name)		((size_t)__devx_bit_off(virtio_emulation_cap, name))

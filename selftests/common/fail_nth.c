@@ -31,10 +31,24 @@ struct setting {
 	char was[32];
 };
 
-/* Of all processes of the program: a test may die, and its parent sets all back then. */
+/* The text of a function of the kernel. */
+struct range {
+	uint64_t start;
+	uint64_t end;
+};
+
+/*
+ * Of all processes of the program: a test may die, and its parent sets all back then.
+ * kmemleak notes each allocation in memory of its own, for which it has a reserve.
+ */
 static struct {
 	struct setting setting[64];
 	unsigned int changed;
+	bool counts;
+	enum fail_nth_what what;
+	bool worker;
+	bool asked;
+	struct range kmemleak;
 } *kept;
 
 static void __attribute__((constructor)) keep(void)
@@ -119,62 +133,40 @@ static int set_address(const char *attribute, const char *name, uint64_t value)
 	return set(attribute, name, text);
 }
 
-/* The text of the kernel that lies between the first and the last of some functions. */
-struct range {
-	uint64_t start;
-	uint64_t end;
-};
-
-static bool named(const char *name, const char *const *wanted)
-{
-	for (; *wanted; wanted++)
-		if (!strcmp(name, *wanted))
-			return true;
-	return false;
-}
-
 /*
- * kallsyms is in no order, so it is read twice: for the functions, and for the lowest
- * address behind them.
+ * kallsyms is in no order, and slow to read: the next address is found in the same turn.
  */
-static int look_up(const char *const *wanted, struct range *range)
+static int look_up(const char *function, struct range *range)
 {
-	char line[512], name[256], type;
-	uint64_t address, last = 0;
-	FILE *file;
-	int turn;
+	char *line = NULL, *end;
+	uint64_t *all = NULL, address;
+	size_t size = 0, count = 0, i;
+	const size_t length = strlen(function);
+	FILE *file = fopen("/proc/kallsyms", "re");
+	int err = ENOENT;
 
-	range->start = UINT64_MAX;
-	range->end = UINT64_MAX;
-	for (turn = 0; turn < 2; turn++) {
-		file = fopen("/proc/kallsyms", "re");
-		if (!file)
-			return errno;
-		while (fgets(line, sizeof(line), file)) {
-			if (sscanf(line, "%" SCNx64 " %c %255s", &address, &type, name) != 3)
-				continue;
-			if (turn) {
-				if (address > last && address < range->end)
-					range->end = address;
-			} else if ((type == 't' || type == 'T') && named(name, wanted)) {
-				if (address < range->start)
-					range->start = address;
-				if (address > last)
-					last = address;
-			}
-		}
-		fclose(file);
-		if (!last)
-			return ENOENT;
+	if (!file)
+		return errno;
+	all = calloc(1 << 20, sizeof(*all));
+	while (all && count < 1 << 20 && getline(&line, &size, file) > 0) {
+		address = strtoull(line, &end, 16);
+		all[count++] = address;
+		/* " t name", and a module's name behind a tab. */
+		if ((end[1] != 't' && end[1] != 'T') || strncmp(end + 3, function, length) ||
+		    !strchr("\t\n", end[3 + length]))
+			continue;
+		range->start = address;
+		err = 0;
 	}
-	return 0;
+	range->end = UINT64_MAX;
+	for (i = 0; i < count; i++)
+		if (all[i] > range->start && all[i] < range->end)
+			range->end = all[i];
+	free(all);
+	free(line);
+	fclose(file);
+	return err;
 }
-
-/* kmemleak notes each allocation in memory of its own, for which it has a reserve. */
-static const char *const of_kmemleak[] = {
-	"mem_pool_alloc", "__alloc_object", "create_object", "__create_object", "kmemleak_alloc",
-	NULL,
-};
 
 static const struct range everything = { 0, UINT64_MAX };
 static const struct range nothing = { 1, 1 };
@@ -230,47 +222,57 @@ static int set_memory(void)
 }
 
 /*
- * The functions that say whether to fail are asked for their answer, and where it is yes,
- * the tracer keeps who called.  Without that nobody knows which fault point it was, and
- * nothing else is lost.
+ * The functions that say whether an allocation fails are asked for their answer, and where
+ * it is yes, the tracer keeps who called.  Copies are asked for in a folder of the kernel's
+ * that cannot be traced.  Without this nobody knows which fault point it was, and nothing
+ * else is lost.
  */
+static const struct {
+	const char *name;
+	const char *function;
+} probes[] = {
+	{ "slab", "should_failslab" },
+	{ "page", "should_fail_alloc_page" },
+};
+
 static void site_begin(void)
 {
-	static const char *const event[] = {
-		"r64:fail_nth/slab should_fail_ex failed=$retval:u8",
-		"r64:fail_nth/copy should_fail failed=$retval:u8",
-	};
-	static const char *const name[] = { "slab", "copy" };
-	char path[128];
+	char text[160];
 	size_t i;
 	int err;
 
-	for (i = 0; i < 2; i++) {
-		err = write_text(TRACEFS "kprobe_events", event[i], O_APPEND);
-		if (err && err != EEXIST)
-			diag("%s: %s", event[i], strerror(err));
-	}
-	if (mkdir(INSTANCE, 0700) && errno != EEXIST)
+	if (!access(INSTANCE "trace", F_OK))
 		return;
-	for (i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), INSTANCE "events/fail_nth/%s/filter", name[i]);
-		write_text(path, "failed != 0", 0);
-		snprintf(path, sizeof(path), INSTANCE "events/fail_nth/%s/trigger", name[i]);
-		write_text(path, "stacktrace if failed != 0", O_APPEND);
-		snprintf(path, sizeof(path), INSTANCE "events/fail_nth/%s/enable", name[i]);
-		write_text(path, "1", 0);
+	if (mkdir(INSTANCE, 0700) && errno != EEXIST) {
+		diag("%s: %s", INSTANCE, strerror(errno));
+		return;
 	}
-	write_text(INSTANCE "trace", "", O_TRUNC);
+	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
+		snprintf(text, sizeof(text), "r64:fail_nth/%s %s failed=$retval:u8",
+			 probes[i].name, probes[i].function);
+		err = write_text(TRACEFS "kprobe_events", text, O_APPEND);
+		if (err && err != EEXIST)
+			diag("%s: %s", text, strerror(err));
+		snprintf(text, sizeof(text), INSTANCE "events/fail_nth/%s/trigger",
+			 probes[i].name);
+		err = write_text(text, "stacktrace if failed != 0", O_APPEND);
+		if (err)
+			diag("%s: %s", text, strerror(err));
+	}
 }
 
 static void site_end(void)
 {
+	size_t i;
+	char text[64];
+
 	if (access(INSTANCE "trace", F_OK))
 		return;
-	write_text(INSTANCE "events/fail_nth/enable", "0", 0);
 	rmdir(INSTANCE);
-	write_text(TRACEFS "kprobe_events", "-:fail_nth/slab", O_APPEND);
-	write_text(TRACEFS "kprobe_events", "-:fail_nth/copy", O_APPEND);
+	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
+		snprintf(text, sizeof(text), "-:fail_nth/%s", probes[i].name);
+		write_text(TRACEFS "kprobe_events", text, O_APPEND);
+	}
 }
 
 /* The last stack in the trace. */
@@ -323,45 +325,70 @@ static void be_present(void)
 int fail_nth_begin(enum fail_nth_what what)
 {
 	const bool copy = what == FAIL_NTH_COPY;
-	struct range kmemleak;
-	const struct range *reject = look_up(of_kmemleak, &kmemleak) ? NULL : &kmemleak;
 	size_t i;
 	int err = 0;
 
+	if (kept->counts && kept->what == what) {
+		be_present();
+		return 0;
+	}
+	if (!kept->asked && look_up("kmemleak_alloc", &kept->kmemleak))
+		kept->kmemleak = (struct range){};
+	kept->asked = true;
 	for (i = 0; i < sizeof(attributes) / sizeof(*attributes) && !err; i++) {
 		err = set_quiet(attributes[i]);
 		if (!err)
 			err = set_filter(attributes[i], copy == (i == 2) ? &everything : &nothing,
-					 copy ? NULL : reject);
+					 copy ? NULL : &kept->kmemleak);
 	}
 	if (!err)
 		err = set_memory();
 	if (err)
 		return err;
 	site_begin();
+	kept->counts = true;
+	kept->what = what;
 	be_present();
 	return 0;
 }
 
+int fail_nth_only(const char *function)
+{
+	struct range range;
+	int err, i;
+
+	kept->counts = false;
+	err = look_up(function, &range);
+	for (i = 0; i < 2 && !err; i++)
+		err = set_filter(attributes[i], &range, &kept->kmemleak);
+	return err;
+}
+
 int fail_nth_worker(const char *function, int times)
 {
-	const char *const wanted[] = { function, NULL };
-	struct range range;
 	char text[16];
 	int err, i;
 
-	err = look_up(wanted, &range);
+	err = fail_nth_only(function);
 	snprintf(text, sizeof(text), "%d", times);
+	kept->worker = true;
 	for (i = 0; i < 2 && !err; i++) {
-		err = set(attributes[i], "probability", "0");
-		if (!err)
-			err = set_filter(attributes[i], &range, NULL);
-		if (!err)
-			err = set(attributes[i], "times", text);
+		err = set(attributes[i], "times", text);
 		if (!err)
 			err = set(attributes[i], "probability", "100");
 	}
 	return err;
+}
+
+void fail_nth_worker_end(void)
+{
+	int i;
+
+	if (!kept->worker)
+		return;
+	for (i = 0; i < 2; i++)
+		set(attributes[i], "probability", "0");
+	kept->worker = false;
 }
 
 int fail_nth_worker_left(void)
@@ -380,6 +407,7 @@ void fail_nth_end(void)
 
 	if (kept->changed)
 		site_end();
+	kept->counts = false;
 	while (kept->changed) {
 		setting = &kept->setting[--kept->changed];
 		err = write_text(setting->path, setting->was, 0);

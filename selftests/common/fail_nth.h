@@ -39,12 +39,23 @@ const char *fail_nth_missing(void);
  * fail_nth_begin() - say what counts
  * @what: the kind of fault points
  *
- * All settings that are changed are kept as they were found.  The program's memory is
- * made present, so that no page fault of its own has the Nth allocation.
+ * All settings that are changed are kept as they were found, until fail_nth_end(), for
+ * all processes of the program.  The memory of the calling one is made present, so that no
+ * page fault of its own has the Nth allocation.
  *
  * Return: 0 or an errno; which setting it was is written as a diagnostic.
  */
 int fail_nth_begin(enum fail_nth_what what);
+
+/**
+ * fail_nth_only() - have only those fault points count that are made in a function
+ * @function: the kernel's name of it; it has to be among the callers
+ *
+ * Until the next fail_nth_begin(), after which this is called.
+ *
+ * Return: 0 or an errno, ENOENT if the kernel has no such function.
+ */
+int fail_nth_only(const char *function);
 
 /**
  * fail_nth_worker() - have allocations of any task fail that are made in a function
@@ -52,7 +63,7 @@ int fail_nth_begin(enum fail_nth_what what);
  * @times: how many of them fail, -1 for all
  *
  * For what is done by a worker, where the number of a task is not known beforehand.
- * Until fail_nth_end(), or another call of this.
+ * Until fail_nth_worker_end(), or another call of this.  No Nth fault point meanwhile.
  *
  * Return: 0 or an errno, ENOENT if the kernel has no such function.
  */
@@ -64,6 +75,13 @@ int fail_nth_worker(const char *function, int times);
  * Return: what is left of @times, or -1 with errno set.
  */
 int fail_nth_worker_left(void);
+
+/**
+ * fail_nth_worker_end() - have nothing fail any more because of fail_nth_worker()
+ *
+ * Does nothing without one.
+ */
+void fail_nth_worker_end(void);
 
 /**
  * fail_nth_end() - have nothing fail any more, and all settings as they were found
