@@ -1267,7 +1267,8 @@ TEST_F_TIMEOUT(fail_nth, uobj_10_queues, 300)
 /* UOBJ-02: And their end. */
 TEST_F_TIMEOUT(fail_nth, uobj_02_queues, 300)
 {
-	SWEEP("ibv_destroy_comp_channel", .make = create_channel, .call = destroy_channel);
+	SWEEP("ibv_destroy_comp_channel", .make = create_channel, .call = destroy_channel,
+	      .none = variant->what == FAIL_NTH_MEMORY);
 	SWEEP("ibv_destroy_cq", .make = create_cq, .call = destroy_cq);
 	ASSERT_EQ(0, create_cq(&self->scene));
 	SWEEP("ibv_destroy_qp", .make = create_qp, .call = destroy_qp);
@@ -1290,10 +1291,13 @@ static int open_and_fill(struct scene *scene)
 	return err;
 }
 
-/* UOBJ-06, UOBJ-07, VAR-12, DM-16: A context is closed with all that it has. */
+/* UOBJ-06, UOBJ-07, VAR-12, DM-16, L33: A context is closed with all that it has. */
 TEST_F_TIMEOUT(fail_nth, uobj_06_close, 300)
 {
-	SWEEP("close of a context", .make = open_and_fill, .call = close_raw);
+	if (variant->what == FAIL_NTH_MEMORY)
+		marker_expect("violation: uctx_destroyed_under_object");
+	SWEEP("close of a context", .make = open_and_fill, .call = close_raw,
+	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL);
 }
 
 /* A process with a context of its own, and mappings, ends. */
@@ -1331,10 +1335,13 @@ static int end_process(struct scene *scene, unsigned int nth, unsigned int *left
 	return err ?: info.si_status;
 }
 
-/* VAR-14, DM-16, UOBJ-07: A process ends and cannot allocate on its way. */
+/* VAR-14, DM-16, UOBJ-07, L33: A process ends and cannot allocate on its way. */
 TEST_F_TIMEOUT(fail_nth, var_14_exit, 300)
 {
-	SWEEP("exit", .run = end_process);
+	if (variant->what == FAIL_NTH_MEMORY)
+		marker_expect("violation: uctx_destroyed_under_object");
+	SWEEP("exit", .run = end_process,
+	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL);
 }
 
 /* A context of dmabuf_importer.ko; or the test is skipped, and must return. */
