@@ -1271,7 +1271,9 @@ TEST_F_TIMEOUT(fail_nth, uobj_10_queues, 300)
 	SWEEP("ibv_create_comp_channel", .call = create_channel, .undo = destroy_channel);
 	SWEEP("ibv_create_cq", .call = create_cq, .undo = destroy_cq);
 	ASSERT_EQ(0, create_cq(&self->scene));
-	SWEEP("ibv_create_qp", .call = create_qp, .undo = destroy_qp);
+	SWEEP("ibv_create_qp", .call = create_qp, .undo = destroy_qp,
+	      .any = variant->what == FAIL_NTH_COPY ?
+		     "one copy of eight ends as EINVAL, and who copies cannot be traced" : NULL);
 	ASSERT_EQ(0, destroy_cq(&self->scene));
 }
 
@@ -1279,7 +1281,7 @@ TEST_F_TIMEOUT(fail_nth, uobj_10_queues, 300)
 TEST_F_TIMEOUT(fail_nth, uobj_02_queues, 300)
 {
 	SWEEP("ibv_destroy_comp_channel", .make = create_channel, .call = destroy_channel,
-	      .none = variant->what == FAIL_NTH_MEMORY);
+	      .none = true);
 	SWEEP("ibv_destroy_cq", .make = create_cq, .call = destroy_cq);
 	ASSERT_EQ(0, create_cq(&self->scene));
 	SWEEP("ibv_destroy_qp", .make = create_qp, .call = destroy_qp);

@@ -153,7 +153,7 @@ static int look_up(const char *function, struct range *range)
 		all[count++] = address;
 		/* " t name", and a module's name behind a tab. */
 		if ((end[1] != 't' && end[1] != 'T') || strncmp(end + 3, function, length) ||
-		    !strchr("\t\n", end[3 + length]))
+		    (end[3 + length] != '\t' && end[3 + length] != '\n'))
 			continue;
 		range->start = address;
 		err = 0;
@@ -279,7 +279,7 @@ static void site_end(void)
 bool fail_nth_site(char *site, size_t size)
 {
 	char *text = text_read(INSTANCE "trace"), *p, *next;
-	size_t used = 0;
+	size_t used = 0, length;
 
 	site[0] = 0;
 	for (p = text; p && (next = strstr(p, "<stack trace>")); )
@@ -288,8 +288,9 @@ bool fail_nth_site(char *site, size_t size)
 		p = NULL;
 	while (p && (p = strstr(p, "=> ")) && used < size) {
 		p += 3;
+		length = strcspn(p, "+\n");
 		used += snprintf(site + used, size - used, "%s%.*s", used ? " " : "",
-				 (int)strcspn(p, "+ \n"), p);
+				 (int)length, p);
 	}
 	free(text);
 	write_text(INSTANCE "trace", "", O_TRUNC);
