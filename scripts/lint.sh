@@ -96,10 +96,13 @@ check_patch()	# EXCEPTIONS FILE...
 # Candidate fixes are what a mailing list wants to have, but for a name below them.
 check_fixes()
 {
-	local rc=0
-	perl "$("$LAB/kernel.sh" source)/scripts/checkpatch.pl" --strict --no-tree --quiet \
-		--terse --show-types --no-signoff "$@" > "$said" || rc=1
-	grep -v '^total: 0 errors, 0 warnings, 0 checks' "$said"
+	local rc=0 f
+	# What git knows is looked at as a file, and not as the patch that it is.
+	for f; do
+		perl "$("$LAB/kernel.sh" source)/scripts/checkpatch.pl" --strict --no-tree --quiet \
+			--terse --show-types --no-signoff - < "$f" | sed "s,^-:,$f:," > "$said"
+		grep -v '^total: 0 errors, 0 warnings, 0 checks' "$said" && rc=1
+	done
 	return $rc
 }
 
