@@ -102,9 +102,9 @@ mirror_of_a_variable() { [ "$(MIRROR=http://mirror.example/archive "$LAB/mirror.
 versions_differ()
 {
 	refuses 125 'differ: forky is being updated' bash -c ". '$LAB/lib.sh'; suite=forky
-		$(sed -n '/^check_same()/,/^}/p' "$LAB/kernel.sh")
+		$(sed -n '/^check_same()/,/^}/p' "$LAB/debian-kernel.sh")
 		check_same 7.2.12-1 7.2.13-1" &&
-	bash -c ". '$LAB/lib.sh'; $(sed -n '/^check_same()/,/^}/p' "$LAB/kernel.sh")
+	bash -c ". '$LAB/lib.sh'; $(sed -n '/^check_same()/,/^}/p' "$LAB/debian-kernel.sh")
 		check_same 7.2.12-1 7.2.12-1"
 }
 
