@@ -7,13 +7,15 @@ import re
 class Lane:
     """series is the lab's kernel (scripts/lab/kernel.sh), append what it boots with."""
 
-    def __init__(self, name, series, append="", memory_mib=2048, slowness=1):
+    def __init__(self, name, series, append="", memory_mib=2048, slowness=1, leaves_out=()):
         self.name = name
         self.series = series
         self.append = append
         self.memory_mib = memory_mib
         # What its checks cost, as a factor of all deadlines and timeouts.
         self.slowness = slowness
+        # Programs that would learn nothing here, and why; they run if they are named.
+        self.leaves_out = dict(leaves_out)
 
     def abilities(self, append):
         """What this kernel shows that others do not, with all that it is booted with."""
@@ -23,16 +25,21 @@ class Lane:
         return shows
 
 
+NO_FAULTS = {"fail_nth": "the kernel has no fault injection (make run KERNEL=debug)"}
+NO_CLOCK = {"idle.sh": "it measures time, which this lane's checks take (make run)"}
+
+
 # Of coming and going cycles.sh has 20 rounds.  Where the allocator checks, a round takes
 # three times as long, and sees more in it.
 def slab(name, series):
-    return Lane(name, series, "slab_debug=FZPU ROUNDS=8")
+    return Lane(name, series, "slab_debug=FZPU ROUNDS=8", leaves_out=NO_FAULTS | NO_CLOCK)
 
 
 # After the first report of KASAN all that follow count as well.  Its shadow, and what it
 # holds back of freed memory, want room.
 def debug(name, series):
-    return Lane(name, series, "kasan_multi_shot kunit.enable=1 ROUNDS=3 SLOW=4", 3072, 4)
+    return Lane(name, series, "kasan_multi_shot kunit.enable=1 ROUNDS=3 SLOW=4", 3072, 4,
+                NO_CLOCK)
 
 
 LANES = {
@@ -51,4 +58,4 @@ def lane(kernel):
     if kernel in LANES:
         return LANES[kernel]
     stock = re.sub("^stock-", "", kernel)
-    return Lane(f"stock-{stock}", stock)
+    return Lane(f"stock-{stock}", stock, leaves_out=NO_FAULTS)

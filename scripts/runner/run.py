@@ -29,7 +29,7 @@ from lanes import LANES, SHORT, lane
 from machine import Emulator, LabError, Machine, Shape
 from results import (FAIL, PASS, SKIP, XFAIL, Program, Test, all_tests, closing_line,
                      count, failures, flaky_tests, known_faults, notes_of)
-from selection import Item, is_script, list_tests, rounds, select
+from selection import Item, is_script, list_tests, rounds, select, short
 from side_by_side import run_all
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -501,6 +501,8 @@ class Run:
         items, own = select(
             self.available(), self.wanted, self.filter, self.own_tests,
             lambda programs: list_tests(LAB, os.path.join(self.tree, "install"), programs))
+        if not self.wanted and not self.filter:
+            items = self.leave_out(items)
         if self.vhca and items:
             self.programs.append(Program("guest:boot"))
         alone = rounds([Item(o.program, o.name) for o in own], self.repeat)
@@ -525,6 +527,15 @@ class Run:
             self.programs[at:at] = kunit.programs(self.results, self.source)
         self.check_complete()
         return self.report()
+
+    def leave_out(self, items):
+        """The items that this lane has any use for; the others are one skip each."""
+        for item in items:
+            reason = self.boots.leaves_out.get(short(item.program))
+            if reason:
+                program = self.program(item.label)
+                program.tests.append(Test(program.short, SKIP, reason))
+        return [i for i in items if short(i.program) not in self.boots.leaves_out]
 
     def narrow_leaks(self):
         """Whose test was it that leaked?  Asked of one program, as it takes long."""
