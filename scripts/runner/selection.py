@@ -158,6 +158,16 @@ def narrow(chosen, listed, wanted):
     return items
 
 
+def merge(chosen):
+    """One Item a program, whichever of its tests were asked for: a second one of the same
+    name would have its results taken for the first one's."""
+    names = {}
+    for program, name in chosen:
+        names.setdefault(program, []).append(name)
+    return [Item(program, "" if None in some else " ".join(f"-t {n}" for n in some))
+            for program, some in names.items()]
+
+
 def select(available, tests, filter_, own_tests, lister):
     """([Item], [OwnTest]) of what was asked for."""
     chosen = choose(available, tests)
@@ -170,7 +180,7 @@ def select(available, tests, filter_, own_tests, lister):
         if program in alone and name and not any(o.program == program for o in own):
             raise LabError(f"TESTS={short(program)}:{name}: not in own_guest")
     if not filter_:
-        return [Item(p, f"-t {n}" if n else "") for p, n in shared], own
+        return merge(shared), own
     if any(name for _, name in chosen):
         raise LabError("TESTS=PROGRAM:TEST and FILTER= exclude each other")
     wanted = Filter(filter_)

@@ -464,6 +464,16 @@ class SideBySide(unittest.TestCase):
         self.assertEqual([p.name for p in run.programs], ["guest:boot", "u:a", "u:b"])
 
 
+class SeveralTests(unittest.TestCase):
+    def test_of_one_program(self):
+        items, _ = select(["uobjscope:var", "uobjscope:dm"], ["var:a", "dm", "var:b"], None, [],
+                          None)
+        self.assertEqual([(i.program, i.arguments) for i in items],
+                         [("uobjscope:var", "-t a -t b"), ("uobjscope:dm", "")])
+        items, _ = select(["uobjscope:var"], ["var:a", "var"], None, [], None)
+        self.assertEqual(items[0].arguments, "")
+
+
 class Lanes(unittest.TestCase):
     def test_names(self):
         self.assertEqual(lane("7.2").name, "stock-7.2")
