@@ -17,6 +17,7 @@
 #include "common/bed.h"
 #include "common/dm_ops.h"
 #include "common/kernel_counts.h"
+#include "common/memic_counts.h"
 #include "common/kernel_signs.h"
 #include "common/known_issues.h"
 #include "common/var_ops.h"
@@ -63,25 +64,6 @@ FIXTURE_TEARDOWN(dm_share)
 	counts_end(_metadata, &self->counts);
 	bed_unmake(_metadata, &self->bed);
 }
-
-/* The device holds one memic more than before, the one that is given back here. */
-#define ASSERT_NEW_MEMIC(object) \
-do { \
-	ASSERT_LEDGER(1, "memic"); \
-	ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "memic", self->seq, object)); \
-} while (0)
-
-/* The memic was allocated once; it was freed this often (0 or 1) and is there or not. */
-#define ASSERT_MEMIC_FREED(count, object) \
-do { \
-	const struct vhca_object *__object = (object); \
-	const int __freed = (count); \
-	ASSERT_EQ(1, vhca_count_since(&self->bed.dev, self->seq, VHCA_ALLOC_MEMIC, \
-				      __object->id)); \
-	ASSERT_EQ(__freed, vhca_count_since(&self->bed.dev, self->seq, VHCA_DEALLOC_MEMIC, \
-					    __object->id)); \
-	ASSERT_EQ(1 - __freed, vhca_find(&self->bed.dev, "memic", __object->id, NULL)); \
-} while (0)
 
 /*
  * By the last snapshot there is one DM, with so many regions, mappings by whomever,
