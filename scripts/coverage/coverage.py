@@ -22,20 +22,12 @@ import tarfile
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
+sys.path.insert(0, os.path.join(TOP, "scripts", "mutants"))
 
-from lanes import lane                                                  # noqa: E402
-from machine import LabError                                            # noqa: E402
+from mutants import LabError, lab, lane                                 # noqa: E402
+from patches import make_tree                                           # noqa: E402
 
 WHERE = "/mutant"           # where scripts/mutants/make.sh has the sources
-
-
-def lab(script, *arguments):
-    done = subprocess.run([os.path.join(TOP, script), *arguments], check=False, text=True,
-                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        raise LabError("")
-    return done.stdout.rstrip("\n").split("\n")[-1]
 
 
 class Wanted:
@@ -186,15 +178,9 @@ def run(arguments, base):
     """Run the suite on the modules that count; the results folder."""
     built = lab("scripts/lab/build.sh")
     with tempfile.TemporaryDirectory(prefix="uobjscope-coverage-") as tree:
-        for part in ("install", "modules", "user"):
-            os.symlink(os.path.join(built, part), os.path.join(tree, part))
-        for path, _, names in os.walk(os.path.join(base, "drivers")):
-            for name in names:
-                if name.endswith(".ko"):
-                    to = os.path.join(tree, os.path.relpath(path, base))
-                    os.makedirs(to, exist_ok=True)
-                    subprocess.run(["strip", "-g", "-o", os.path.join(to, name),
-                                    os.path.join(path, name)], check=True)
+        make_tree(built, base, [os.path.relpath(os.path.join(path, name), base)
+                                for path, _, names in os.walk(os.path.join(base, "drivers"))
+                                for name in names if name.endswith(".ko")], tree)
         folder = os.path.join(TOP, "results")
         append = f"COVERAGE=1 {os.environ.get('APPEND', '')}".strip()
         subprocess.run([sys.executable, os.path.join(TOP, "scripts/runner/run.py"), "--kernel",
