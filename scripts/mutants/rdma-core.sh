@@ -43,7 +43,7 @@ fetch_quietly()
 rootfs=$("$LAB/rootfs.sh")
 version=$(dpkg-query --admindir="$rootfs/var/lib/dpkg" -W -f '${Version}' libibverbs1:amd64)
 version=${version%-*}
-source=$(cache_entry "rdma-core-source-$version-$(cache_key "$0")" 50 fetch_quietly)
+source=$(cache_entry "rdma-core-source-$version-$(cache_key "@$0")" 50 fetch_quietly)
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 cp -r "$source/source" "$w/source"
