@@ -68,7 +68,6 @@ find_leaks()	# PROGRAM
 			size = stack = ""
 		}
 		END { say() }' $kmemleak
-	forget_leaks
 }
 
 # What gcov has counted, of modules that were unloaded as well.  Its files have no size

@@ -38,7 +38,7 @@ def slab(name, series):
 # After the first report of KASAN all that follow count as well.  Its shadow, and what it
 # holds back of freed memory, want room.
 def debug(name, series):
-    return Lane(name, series, "kasan_multi_shot kunit.enable=1 ROUNDS=3 SLOW=4", 3072, 4,
+    return Lane(name, series, "kasan_multi_shot ROUNDS=3 SLOW=4", 3072, 4,
                 NO_CLOCK)
 
 
