@@ -193,24 +193,33 @@ static void worker_serve(int sock)
 	while (!peer_receive(sock, &msg, &fd)) {
 		msg.err = worker_do(&msg, &fd);
 		err = peer_send(sock, &msg, fd);
-		if (fd >= 0)
+		if (fd >= 0) {
+			/* The test counts the file's references: say when this one is gone. */
 			close(fd);
+			if (!err)
+				err = peer_send(sock, &msg, -1);
+		}
 		if (err)
 			break;
 	}
 }
 
-/* Send a request, with a descriptor if @fd is not -1, and wait for the answer. */
+/*
+ * Send a request, with a descriptor if @fd is not -1, and wait for the answer; for one with a
+ * descriptor, until the other side has closed its own as well.
+ */
 static int worker_call_fd(struct worker *worker, enum worker_op op, struct peer_msg *msg, int fd,
 			  int *fd_back)
 {
-	int err, got;
+	int err, got, none;
 
 	msg->op = op;
 	err = peer_send(worker->sock, msg, fd);
 	if (err)
 		return err;
 	err = peer_receive(worker->sock, msg, &got);
+	if (!err && got >= 0)
+		err = peer_receive(worker->sock, msg, &none);
 	if (err)
 		return err;
 	if (fd_back)
