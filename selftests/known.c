@@ -406,6 +406,26 @@ TEST_F(known, l32_uar_unmapped)
 	report_reproducer(_metadata, self, "L32", "l32_uar_unmapped");
 }
 
+/*
+ * VAR-15, L35: what can only be read, and never be made writable, reads as zeroes without its
+ * device, and no page is counted that the kernel does not count.
+ */
+TEST_F(known, l35_zero_page)
+{
+	int seen;
+
+	if (!known_look_up(_metadata, &self->issue, "L35"))
+		return;
+	/* What a kernel with CONFIG_DEBUG_VM says of it, at the fault and at the unmapping. */
+	if (self->issue.state == KNOWN_LIVE)
+		marker_expect("WARNING: .*(rmap[.]h|memory[.]c).* at "
+			      "(folio_(add|remove)_[a-z_]*rmap_ptes|\\w*vm_normal_page)");
+	if (!known_reproduce(_metadata, "l35_zero_page", self->bed.dev.name, &seen))
+		return;
+	ASSERT_EQ(0, device_warm_up(&self->bed.dev));
+	known_report(_metadata, &self->issue, seen);
+}
+
 /* MLX5_CAP_VDPA_EMULATION of the kernel's enum mlx5_cap_type. */
 #define CAP_VDPA_EMULATION	0x13
 #define CAP_FIELD(name)		((size_t)__devx_bit_off(virtio_emulation_cap, name))
