@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests that need no guest: of the lab's scripts, of the runner's parsers, of the checker
-# of invariants, of libuobjscope and the uobjscope command on snapshots that were saved,
-# and of what of uobjscope.ko makes text, compiled for the host.
+# Tests that need no guest: of the lab's scripts, of the runner's parsers, of what checks
+# invariants and coverage, of libuobjscope and the uobjscope command on snapshots that were
+# saved, and of what of uobjscope.ko makes text, compiled for the host.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lab/lib.sh"
@@ -40,6 +40,7 @@ unit_tests()
 
 unit_tests runner "$TOP/scripts/runner/tests/test_results.py"
 unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
+unit_tests coverage "$TOP/scripts/tests/test_coverage.py"
 
 # In the root file system, which has all that they want.
 inside()

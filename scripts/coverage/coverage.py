@@ -35,7 +35,7 @@ class Wanted:
 
     def __init__(self, file, function):
         self.file = file
-        self.function = re.compile(function + "$")
+        self.function = re.compile(function)
         self.seen = False
         self.reasons = []       # (expression, reason)
 
@@ -55,7 +55,10 @@ def parse(text):
             words = line.split()
             if len(words) != 2:
                 raise LabError(f"{where}: expected FILE FUNCTION, seen '{line}'")
-            wanted.append(Wanted(*words))
+            try:
+                wanted.append(Wanted(*words))
+            except re.error as error:
+                raise LabError(f"{where}: {words[1]}: {error}") from error
             continue
         expression, separator, reason = line.strip().partition(" :: ")
         if not wanted or not separator or not reason.strip():
@@ -121,7 +124,7 @@ def report(wanted, counts, source, out):
     """(functions that are all right, functions that are not); lines go to out."""
     good = bad = 0
     for (file, function), lines in sorted(counts.functions.items()):
-        want = next((w for w in wanted if w.file == file and w.function.match(function)), None)
+        want = next((w for w in wanted if w.file == file and w.function.fullmatch(function)), None)
         if want is None:
             continue
         want.seen = True
@@ -157,7 +160,8 @@ def main():
     try:
         with open(os.path.join(TOP, "selftests", "coverage"), encoding="utf-8") as text:
             wanted = parse(text.read())
-        source, base = lab("scripts/lab/kernel.sh", "source"), lab("scripts/coverage/base.sh")
+        source = lab("scripts/lab/kernel.sh", "source")
+        base = lab("scripts/mutants/base.sh", "--gcov")
         results = arguments.results or run(arguments, base)
         counts = gather(base, results)
     except LabError as error:
