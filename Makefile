@@ -52,6 +52,9 @@ endif
 ifdef QUICK
 export QUICK
 endif
+ifdef DEBUG
+export DEBUG
+endif
 
 .PHONY: help run shell test bench coverage golden debug mutants drgn lint test-host test-runner test-machines \
 	test-skips lab modules modules_install selftests clean distclean
@@ -100,10 +103,19 @@ help:
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'
 	@echo '  APPEND=... VHCA=...   more kernel arguments, more parameters of mlx5_vhca.ko'
-	@echo '  KDIR=DIR KSRC=DIR     kernel build tree and matching kernel source'
+	@echo '  KDIR=DIR KSRC=DIR     kernel build tree and matching kernel source (make modules)'
+	@echo '  KSRC=DIR O=DIR        your kernel source and, if not in the cache, where to build it'
+	@echo '                        (make debug, and make run KERNEL=debug)'
+
+# A developer's own tree: brought up to date first.
+ifdef KSRC
+own_kernel = $(if $(filter debug,$(KERNEL)),@KERNEL=own-debug scripts/lab/kernel.sh build \
+	> /dev/null,$(error KSRC= goes with KERNEL=debug, seen KERNEL=$(KERNEL)))
+endif
 
 run:
 	@scripts/lab/host-packages.sh
+	$(own_kernel)
 	@python3 scripts/$(if $(FIXES),mutants/fixes.py,runner/run.py) --kernel '$(KERNEL)' $(TESTS)
 
 bench:
@@ -111,10 +123,11 @@ bench:
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh \
 		bench_data_path.sh bench_commands.sh
 
-# A debug kernel of another series: make debug KERNEL=7.3
+# A debug kernel of another series: make debug KERNEL=7.3; of a tree: make debug KSRC=DIR
 debug:
 	@scripts/lab/host-packages.sh
-	@KERNEL='$(patsubst debug,7.2,$(KERNEL:debug-%=%))-debug' scripts/lab/kernel.sh
+	@KERNEL='$(if $(KSRC),own,$(patsubst debug,7.2,$(KERNEL:debug-%=%)))-debug' \
+		scripts/lab/kernel.sh $(if $(KSRC),build)
 
 coverage:
 	@scripts/lab/host-packages.sh

@@ -301,12 +301,14 @@ struct operation {
  * @what: of this kind
  * @err: the errno then, 0 if there is something left behind in place of it
  * @why: who has decided so, or which known fault it is
+ * @call: in this operation, NULL for any
  */
 struct exception {
 	const char *function;
 	enum fail_nth_what what;
 	int err;
 	const char *why;
+	const char *call;
 };
 
 static const struct exception exceptions[] = {
@@ -322,6 +324,7 @@ static const struct exception exceptions[] = {
 	{ "mlx5_cmd_dealloc_transport_domain", FAIL_NTH_MEMORY, 0, "L33" },
 	{ "mlx5_ib_devx_destroy", FAIL_NTH_MEMORY, 0, "L33" },
 	{ "mlx5_core_destroy_qp", FAIL_NTH_MEMORY, 0, "L34" },
+	{ "ksys_mmap_pgoff", FAIL_NTH_MEMORY, 0, "L32", "ibv_import_device" },
 };
 
 /* The known fault that the exception is, if it is one. */
@@ -331,15 +334,19 @@ static const char *known_by(const struct exception *exception)
 	       exception->why : NULL;
 }
 
-static const struct exception *exception_for(const char *site, enum fail_nth_what what, int err)
+static const struct exception *exception_for(const char *call, const char *site,
+					     enum fail_nth_what what, int err)
 {
+	const struct exception *exception;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(exceptions); i++)
-		if (exceptions[i].what == what && exceptions[i].err == err &&
-		    exceptions[i].function[0] &&
-		    fail_nth_site_has(site, exceptions[i].function))
-			return &exceptions[i];
+	for (i = 0; i < ARRAY_SIZE(exceptions); i++) {
+		exception = &exceptions[i];
+		if (exception->what == what && exception->err == err &&
+		    (!exception->call || !strcmp(exception->call, call)) &&
+		    fail_nth_site_has(site, exception->function))
+			return exception;
+	}
 	return NULL;
 }
 
@@ -386,7 +393,7 @@ static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_
 		tally->failed++;
 		if (err != variant->err && !op->any) {
 			fail_nth_site(site, sizeof(site));
-			exception = exception_for(site, variant->what, err);
+			exception = exception_for(op->name, site, variant->what, err);
 			tally->excepted += !!exception;
 			tally->known = known_by(exception) ?: tally->known;
 			EXPECT_NE(NULL, exception)
@@ -405,7 +412,7 @@ static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_
 	if (!state_is_back(scene->dev, state, 0)) {
 		if (!exception)
 			fail_nth_site(site, sizeof(site));
-		exception = left ? NULL : exception_for(site, variant->what, 0);
+		exception = left ? NULL : exception_for(op->name, site, variant->what, 0);
 		if (!exception && state_is_back(scene->dev, state, PATIENCE))
 			return !left;
 		tally->excepted += !!exception;
@@ -549,10 +556,11 @@ static int close_if_open(struct scene *scene)
 	return 0;
 }
 
-/* IMP-03, IMP-12: Importing a context that fails leaves the exporter's as it was. */
+/* IMP-03, IMP-12, L32: Importing a context that fails leaves the exporter's as it was. */
 TEST_F_TIMEOUT(fail_nth, imp_12_import_device, 300)
 {
 	SWEEP("ibv_import_device", .make = duplicate, .call = import_device,
+	      .known = variant->what == FAIL_NTH_MEMORY ? "L32" : NULL,
 	      .undo = close_library, .after = close_if_open,
 	      .any = "the library takes a file that it cannot look at for one that is missing");
 }
@@ -1473,7 +1481,7 @@ TEST_F_TIMEOUT(fail_nth, dmabuf_05_released_by_worker, 300)
 	ASSERT_LT(left, MANY);
 	if (!state_is_back(scene->dev, &state, PATIENCE)) {
 		self->leaks = true;
-		EXPECT_NE(NULL, exception_for(site, variant->what, 0));
+		EXPECT_NE(NULL, exception_for("release by a worker", site, variant->what, 0));
 	}
 	scope_drop(&state.scope);
 }

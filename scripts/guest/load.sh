@@ -3,7 +3,8 @@
 #
 # Load the drivers under test and the virtual HCA, wait for its uverbs device, and load
 # what looks at them.
-# Sourced by init; $vhca_parameters comes from /uobjscope/config.
+# Sourced by init; $vhca_parameters comes from /uobjscope/config.  With NO_KUNIT=1 the
+# modules' KUnit suites, if they have any on this kernel, are not run.
 
 uptime_ms()
 {
@@ -18,6 +19,7 @@ load_vhca()
 	# Modules that have suites want it, on a kernel with CONFIG_KUNIT; what it does by
 	# default is the kernel's choice.
 	modprobe -q kunit enable=1 autorun=1 || :
+	[ -z "${NO_KUNIT:-}" ] || end_suites
 	began=$(uptime_ms)
 	# shellcheck disable=SC2086,SC2154
 	insmod /uobjscope/modules/mlx5_vhca.ko $vhca_parameters || return 1
@@ -30,12 +32,22 @@ load_vhca()
 	echo "@loaded $(($(uptime_ms) - began))"
 }
 
+# The modules that are loaded from here on run none of their suites.
+end_suites()
+{
+	[ ! -e /sys/module/kunit ] ||
+		echo no_suite_has_this_name > /sys/module/kunit/parameters/filter_glob
+}
+
 load_vhca || echo "@failed loading the drivers and the virtual HCA"
 if [ -e /uobjscope/modules/uobjscope.ko ]; then
 	insmod /uobjscope/modules/uobjscope.ko || echo "@failed loading uobjscope.ko"
 fi
 # The tests load this one themselves.  Its suite is run here with those of the others.
-if [ -e /sys/module/kunit ] && [ -e /uobjscope/modules/dmabuf_importer.ko ]; then
+if [ -e /sys/module/kunit ] && [ -z "${NO_KUNIT:-}" ] &&
+   [ -e /uobjscope/modules/dmabuf_importer.ko ]; then
 	insmod /uobjscope/modules/dmabuf_importer.ko && rmmod dmabuf_importer ||
 		echo "@failed loading dmabuf_importer.ko"
 fi
+# What tests load again has shown it once.
+end_suites

@@ -1,78 +1,112 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# debug-kernel.sh [path|version|source|vmlinuz|config]: the kernel that shouts, see
-# kernel.sh.  KERNEL=7.2-debug is built from the source of Debian's 7.2, with the fragments
-# of scripts/lab/config and nothing else.
+# debug-kernel.sh [path|version|source|vmlinuz|build|is-there]: the kernel that shouts, see
+# kernel.sh, with the fragments of scripts/lab/config and nothing else.  is-there builds
+# nothing, and its exit status is whether something would be.
 #
-# The entry's build tree is kept whole, so that a change of one file costs one file
-# (scripts/mutants); a tree that was lost is compiled again from ccache, which lives
-# beside the entries.
+# KERNEL=7.2-debug is built from the source of Debian's 7.2.  The entry's build tree is kept
+# whole, so that a change of one file costs one file (scripts/mutants); a tree that was
+# lost is compiled again from ccache, which lives beside the entries.
+#
+# KERNEL=own-debug is built from the tree that KSRC= names, in the folder that O= names or
+# in the cache.  That tree changes, so it is "build" that brings its kernel up to date; the
+# others only see to it that there is one.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 series=${KERNEL%-debug}
-fragments=("$LAB"/config/*.config)
 
-# In the root file system, where the source is /ksrc and the build tree is where headers
-# of that name would be.
-if [ "${1:-}" = --inside ]; then
-	release=$2
-	tree=/usr/src/linux-headers-$release
-	export CCACHE_DIR=/ccache CCACHE_BASEDIR=/ksrc CCACHE_MAXSIZE=3G
-	build()
-	{
-		make -s -C /ksrc O="$tree" CC='ccache gcc' KBUILD_BUILD_USER=lab \
-			KBUILD_BUILD_HOST=uobjscope KBUILD_BUILD_TIMESTAMP=0 -j"$(nproc)" "$@"
-	}
-	# SMP kernels of all architectures call themselves so.
-	{
-		cat /lab/config/*.config
-		printf 'CONFIG_LOCALVERSION="-debug"\n'
-	} > /tmp/wanted
-	KCONFIG_ALLCONFIG=/tmp/wanted build allnoconfig
-	# What another option forbids is dropped without a word.
-	lost=$(grep -hE '^CONFIG_[A-Z0-9_]+=' /tmp/wanted | sort | comm -23 - <(sort "$tree/.config"))
-	[ -z "$lost" ] || {
-		echo "this kernel's configuration does not take:"
-		echo "$lost"
-		exit 1
-	}
-	[ "$(build kernelrelease)" = "$release" ] ||
-		{ echo "the release is $(build kernelrelease), expected $release"; exit 1; }
-	build bzImage modules
-	build INSTALL_MOD_PATH=/entry/root/usr modules_install
-	cp "$tree/arch/x86/boot/bzImage" /entry/vmlinuz
-	exit
-fi
-
-build_kernel()
+# make_kernel ENTRY TREE DEBIAN: build $source as $release in TREE, and fill ENTRY, on top
+# of the root file system with Debian's kernel of that series, which is not used.
+make_kernel()
 {
-	local entry=$1 tree=root/usr/src/linux-headers-$release
-	mkdir -p "$entry/$tree" "$CACHE/ccache"
-	# Debian's kernel of the series is below all that is made here, and not used.
-	KERNEL=$series quietly "$CACHE/log/debug-kernel-$series.log" \
-		"building the debug kernel $release (about half an hour of two processors)" \
+	local entry=$1 tree=$2 debian=$3
+	mkdir -p "$entry/root/usr" "$tree" "$CACHE/ccache"
+	KERNEL=$debian quietly "$CACHE/log/debug-kernel-$series.log" \
+		"building the debug kernel $release (up to half an hour of two processors)" \
 		"$LAB/in-rootfs.sh" --bind "$source:/ksrc" --bind "$LAB:/lab" \
-		--bind "$entry:/entry:rw" --bind "$entry/$tree:/usr/src/linux-headers-$release:rw" \
-		--bind "$CACHE/ccache:/ccache:rw" /lab/debug-kernel.sh --inside "$release" || return 1
-	ln -s "$source" "$entry/source"
+		--bind "$entry:/entry:rw" --bind "$tree:/usr/src/linux-headers-$release:rw" \
+		--bind "$CACHE/ccache:/ccache:rw" /lab/debug-kernel-make.sh "$release" || return 1
+	ln -sfn "$source" "$entry/source"
 	echo "$release" > "$entry/version"
-	printf '%s\n' version vmlinuz > "$entry/.key-files"
 }
 
-debian=$(KERNEL=$series "$LAB/debian-kernel.sh" path)
-source=$debian/source
-version=$(sed -nE 's/^(VERSION|PATCHLEVEL|SUBLEVEL) = ([0-9]+)$/\2/p' "$source/Makefile" | paste -sd.)
-release=$version-debug
-entry=$(cache_entry "debug-kernel-$release-$(cache_key "${debian##*/}" "$("$LAB/rootfs.sh")" \
-	"@$0" "${fragments[@]/#/@}")" 6000 build_kernel)
+build_debian()
+{
+	make_kernel "$1" "$1/$tree" "$series" || return 1
+	printf '%s\n' version vmlinuz > "$1/.key-files"
+}
+
+# of_debian WHAT
+of_debian()
+{
+	local debian name fragments=("$LAB"/config/*.config)
+	debian=$(KERNEL=$series "$LAB/debian-kernel.sh" path)
+	source=$debian/source
+	release=$(version_of "$source")-debug
+	tree=root/usr/src/linux-headers-$release
+	name=debug-kernel-$release-$(cache_key "${debian##*/}" "$("$LAB/rootfs.sh")" \
+		"@$LAB/debug-kernel-make.sh" "${fragments[@]/#/@}")
+	if [ "$1" = is-there ]; then
+		cache_has "$name"
+		exit
+	fi
+	entry=$(cache_entry "$name" 6000 build_debian)
+}
+
+# What make was called with is none of the kernel's business.
+version_of()
+{
+	env -u MAKEFLAGS make -s --no-print-directory -C "$1" kernelversion
+}
+
+# own WHAT: the kernel of $KSRC, up to date if WHAT is build.
+own()
+{
+	local lock
+	[ -n "${KSRC:-}" ] || die "KERNEL=$KERNEL: expected KSRC= with a kernel source tree"
+	[ -e "$KSRC/drivers/infiniband" ] ||
+		die "KSRC=$KSRC: expected a kernel source tree"
+	if [ -e "$KSRC/.config" ] || [ -e "$KSRC/include/generated" ]; then
+		die "KSRC=$KSRC: expected a tree that nothing was built in: make mrproper there"
+	fi
+	source=$(realpath "$KSRC")
+	release=$(version_of "$source")-debug
+	entry=$CACHE/own-kernel-$(cache_key "$source" "${O:+$(realpath -m "$O")}")
+	have_space 6000 "$CACHE"
+	mkdir -p "$entry"
+	exec {lock}> "$entry/lock"
+	flock "$lock"
+	if [ "$1" = is-there ]; then
+		[ -e "$entry/contents" ]
+		exit
+	fi
+	if [ "$1" = build ] || [ ! -e "$entry/contents" ]; then
+		rm -rf "$entry/contents" "$entry/root"
+		tree=${O:-$entry/build}
+		make_kernel "$entry" "$tree" 7.2 || exit "$LAB_BROKEN"
+		# What is made of this kernel is kept by that (initramfs.sh).
+		find -L "$entry/vmlinuz" "$entry/root/usr/lib/modules" -type f -name '*[zo]' \
+			-exec sha256sum {} + | sha256sum > "$entry/contents"
+		ln -sfn "$(realpath "$tree")" "$entry/tree"
+	fi
+	exec {lock}>&-
+}
+
 case ${1:-path} in
-path) echo "$entry" ;;
+path|version|source|vmlinuz|build|is-there) ;;
+*) die "debug-kernel.sh $1: expected path, version, source, vmlinuz, build or is-there" ;;
+esac
+if [ "$series" = own ]; then
+	own "${1:-path}"
+else
+	of_debian "${1:-path}"
+fi
+case ${1:-path} in
+path|build) echo "$entry" ;;
 version) cat "$entry/version" ;;
 source) echo "$entry/source" ;;
 vmlinuz) echo "$entry/vmlinuz" ;;
-config) echo "$entry/root/usr/src/linux-headers-$release/.config" ;;
-*) die "debug-kernel.sh $1: expected path, version, source, vmlinuz or config" ;;
 esac

@@ -52,6 +52,9 @@ done
 [ $# -gt 0 ] || die "in-rootfs.sh: no command given"
 rootfs=$("$LAB/rootfs.sh")
 kernel=$("$LAB/kernel.sh" path)
+# The build tree of a developer's own kernel lies elsewhere.
+[ ! -e "$kernel/tree" ] || binds+=(--bind \
+	"$(realpath "$kernel/tree"):/usr/src/linux-headers-$(cat "$kernel/version")")
 root=$(mktemp -d)
 trap 'rmdir "$root" 2>/dev/null || :' EXIT
 "$LAB/as-root.sh" "$0" --inside "$root" "$rootfs" "$kernel" ${binds[@]+"${binds[@]}"} "$@"

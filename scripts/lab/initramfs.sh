@@ -90,5 +90,9 @@ build_initramfs()
 }
 
 release=$("$LAB/kernel.sh" version)
-entry=$(cache_entry "initramfs-$release-$(cache_key "$("$LAB/rootfs.sh")" "$("$LAB/kernel.sh")" "@$0")" 200 build_initramfs)
+kernel=$("$LAB/kernel.sh")
+# A developer's own kernel changes in its place.
+contents=$(cat "$kernel/contents" 2> /dev/null) || :
+entry=$(cache_entry "initramfs-$release-$(cache_key "$("$LAB/rootfs.sh")" "$kernel" "$contents" \
+	"@$0")" 200 build_initramfs)
 echo "$entry/base.cpio"

@@ -4,7 +4,8 @@
 # kernel.sh [path|version|source|vmlinuz]: the kernel $KERNEL as this lab uses it.
 #
 # 7.2 is Debian's of that series, 7.2-debug the one that debug-kernel.sh builds from its
-# source.  The cache entry of either holds, unpacked and never installed:
+# source, and own-debug the one that it builds from the tree that KSRC= names.  The cache
+# entry of each holds, unpacked and never installed:
 #   root/         modules, headers or build tree, at their usual paths
 #   source/       the source of exactly that version
 #   vmlinuz       the image

@@ -105,6 +105,12 @@ cache_is_good()
 	[ -f "$1/.complete" ] && [ "$(cache_sum "$1")" = "$(cat "$1/.complete")" ]
 }
 
+# cache_has NAME: is that entry there?  Whether it is good as well is seen when it is used.
+cache_has()
+{
+	[ -f "$CACHE/$1/.complete" ]
+}
+
 # cache_entry NAME MIB BUILDER...: print the path of the entry, built if it is missing.
 #
 # BUILDER is called with an empty folder and may leave a file .key-files in it:

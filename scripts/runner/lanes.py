@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernels that the suite is run on, as KERNEL= names them."""
 
+import os
 import re
 
 
@@ -47,6 +48,7 @@ LANES = {
     "slab-7.3": slab("slab-7.3", "7.3"),
     "debug-7.2": debug("debug-7.2", "7.2-debug"),
     "debug-7.3": debug("debug-7.3", "7.3-debug"),
+    "debug-own": debug("debug-own", "own-debug"),
 }
 # Short for the first of its kind.
 SHORT = {"slab": "slab-7.2", "debug": "debug-7.2"}
@@ -55,6 +57,9 @@ SHORT = {"slab": "slab-7.2", "debug": "debug-7.2"}
 def lane(kernel):
     """The Lane of KERNEL=; a series that the lab does not know is the lab's to refuse."""
     kernel = SHORT.get(kernel, kernel)
+    # Of a developer's own tree there is a debug kernel and no other.
+    if os.environ.get("KSRC") and kernel == SHORT["debug"]:
+        kernel = "debug-own"
     if kernel in LANES:
         return LANES[kernel]
     stock = re.sub("^stock-", "", kernel)

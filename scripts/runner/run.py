@@ -119,7 +119,8 @@ class Guest:
         self.deadline = time.monotonic() + seconds * self.run.emulator.scale
 
     def append(self):
-        return self.run.append
+        # The suites of the modules are run once, by the guest of most programs.
+        return f"{self.run.append} NO_KUNIT=1" if self.name else self.run.append
 
     def program_of(self, label):
         return self.run.program(label)
@@ -324,7 +325,7 @@ class OwnGuest(Guest):
         self.private = Program(self.todo[0].label)
 
     def append(self):
-        return f"{self.run.append} OWN_GUEST=1"
+        return f"{super().append()} OWN_GUEST=1"
 
     def program_of(self, label):
         # What other guests have found of the same program is none of this one's.
@@ -521,7 +522,7 @@ class Run:
         if boot is not None and self.vhca:
             boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
                                       "" if self.load_ms is not None else "no uverbs device"))
-        # The guest of most programs has no name.
+        # The guest of most programs has no name, and has run them.
         if self.source and os.path.exists(os.path.join(self.results, "console.log")):
             at = 1 if boot is not None else 0
             self.programs[at:at] = kunit.programs(self.results, self.source)

@@ -130,11 +130,25 @@ make_modules_without_kdir()
 		grep -q 'KDIR=/nonexistent: no such folder' "$w/out"
 }
 
+own_kernel() { KERNEL=own-debug KSRC=$1 "$LAB/kernel.sh" "${2:-path}"; }
+own_kernel_of_nothing() { refuses 125 'expected KSRC= with a kernel source tree' own_kernel ''; }
+own_kernel_of_no_tree() { refuses 125 "KSRC=$w: expected a kernel source tree" own_kernel "$w"; }
+own_kernel_of_a_built_tree() { fake_trees 12; : > "$w/ksrc/.config"
+	refuses 125 'expected a tree that nothing was built in' own_kernel "$w/ksrc"
+	rm "$w/ksrc/.config"; }
+own_kernel_with_another_lane()
+{
+	! make -C "$TOP" run KERNEL=7.2 KSRC="$w" > "$w/out" 2>&1 &&
+		grep -q 'KSRC= goes with KERNEL=debug, seen KERNEL=7.2' "$w/out"
+}
+
 for t in builds_once damage_to_a_size damage_to_a_key_file damage_by_removal damage_to_the_seal \
 	survives_interruption failed_build_leaves_nothing two_runs_build_once no_space \
 	cache_is_a_file unknown_kernel unknown_answer unknown_lane no_such_qemu \
 	mirror_of_a_variable versions_differ source_that_fits source_that_does_not \
-	source_without_rdma no_kdir kdir_unconfigured make_modules_without_kdir; do
+	source_without_rdma no_kdir kdir_unconfigured make_modules_without_kdir \
+	own_kernel_of_nothing own_kernel_of_no_tree own_kernel_of_a_built_tree \
+	own_kernel_with_another_lane; do
 	check "lab-${t//_/-}" "$t"
 done
 tally_end
