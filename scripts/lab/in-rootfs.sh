@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# in-rootfs.sh [--bind FROM:TO[:rw]]... COMMAND...: run a command in the root file
+# in-rootfs.sh [--bind FROM:TO[:rw|:cow]]... COMMAND...: run a command in the root file
 # system, with kernel $KERNEL's headers and modules laid over it.
 #
-# Both are read-only there, and so is what is bound without :rw; /tmp is a tmpfs.
+# Both are read-only there, and so is what is bound without :rw or :cow; what is written
+# to a folder with :cow (copy on write) is in memory and gone afterwards.  /tmp is a tmpfs.
 # The mounts live in a name space of their own and go when the command ends.
 
 # shellcheck source=scripts/lab/lib.sh
@@ -37,6 +38,13 @@ if [ "${1:-}" = --inside ]; then
 	mount -t tmpfs tmp "$root/tmp"
 	for b in ${binds[@]+"${binds[@]}"}; do
 		IFS=: read -r from to mode <<< "$b"
+		if [ "$mode" = cow ]; then
+			cow=$(mktemp -d "${root%/merged}/cow-XXXXXX")
+			mkdir "$cow/upper" "$cow/work"
+			mount -t overlay overlay "$root/$to" \
+				-o "lowerdir=$from,upperdir=$cow/upper,workdir=$cow/work"
+			continue
+		fi
 		mount --bind "$from" "$root/$to"
 		[ "$mode" = rw ] || mount -o remount,bind,ro "$root/$to"
 	done

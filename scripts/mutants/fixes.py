@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 from mutants import TOP, LabError, lab, say
-from patches import Refused, Workshop, load, make_tree
+from patches import BuiltIn, Refused, Workshop, load, make_tree
 
 from lanes import lane                                                  # noqa: E402
 
@@ -96,13 +96,31 @@ class Build:
                     raise LabError(f"the fixes do not build: {refused.reason}; see {log}") \
                         from refused
                 built = workshop.modules()
+            of_image = []
             for fix in fixes:
                 try:
                     workshop.check_modules(fix)
-                    self.ids.append(fix.id)
-                except Refused as refused:
-                    self.leave_out(fix, refused.reason)
+                except BuiltIn as built_in:
+                    if not os.environ["KERNEL"].endswith("-debug"):
+                        self.leave_out(fix, built_in.reason)
+                        continue
+                    of_image += built_in.files
+                self.ids.append(fix.id)
             make_tree(os.path.dirname(where), workshop.folder, built, where)
+            if of_image:
+                self.image(workshop, of_image, where)
+
+    def image(self, workshop, files, where):
+        """The kernel itself, as vmlinuz in the folder."""
+        say(f"building a kernel with {' '.join(files)} changed")
+        with tempfile.TemporaryDirectory(prefix="uobjscope-fixes-") as changed:
+            workshop.take_changed(files, changed)
+            log = os.path.join(where, "image.log")
+            with open(log, "w", encoding="utf-8") as out:
+                if subprocess.run([os.path.join(HERE, "make-image.sh"), where, changed],
+                                  check=False, stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=out).returncode:
+                    raise LabError(f"the fixes do not build: see {log}")
 
     def library(self, fixes, where):
         if not fixes:
@@ -154,10 +172,11 @@ def main():
         if arguments.build_only:
             print(where)
             return 0
-        layer = os.path.join(where, "layer")
+        layer, image = (os.path.join(where, name) for name in ("layer", "vmlinuz"))
         return subprocess.run([sys.executable, os.path.join(TOP, "scripts", "runner", "run.py"),
                                "--kernel", arguments.kernel, "--tree", where,
                                *(["--layer", layer] if os.path.isdir(layer) else []),
+                               *(["--image", image] if os.path.exists(image) else []),
                                "--fixed", ",".join(ids), *arguments.tests],
                               check=False).returncode
     except LabError as error:

@@ -3,7 +3,8 @@
 """Does the suite kill the faults that it is for?
 
 Each mutant is a patch that brings one fault back.  It is built into the kernel's own
-modules, a guest with these runs the suite, and what the suite says is the verdict.
+modules, a guest with these runs the suite, and what the suite says is the verdict.  One
+of what is built into the kernel goes into the image of the debug kernel of that series.
 Before that a guest with the same modules, unchanged, must be all green, and afterwards
 each test that has killed must pass three times without its mutant.
 
@@ -23,7 +24,7 @@ import tempfile
 import threading
 import time
 
-from patches import Refused, Workshop, load, make_tree
+from patches import BuiltIn, Refused, Workshop, load, make_tree
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
@@ -87,37 +88,62 @@ class Score:
         self.programs = arguments.tests or [p for p in there if p not in LEFT_OUT and
                                             not p.startswith(("bench_", "drgn_"))]
         self.lock = threading.Lock()
+        self.debug_built = None
         self.began = time.monotonic()
         self.trials = []
         self.workshops = []
 
-    def run(self, workshop, modules, name, *arguments):
-        """What the runner says of a guest with these modules."""
+    def boot(self, kernel, tree, name, *arguments):
+        """What the runner says of a guest with that tree."""
         results = os.path.join(self.results, name)
-        with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as tree:
-            make_tree(self.built, workshop.folder, modules, tree)
-            os.makedirs(results, exist_ok=True)
-            with open(os.path.join(results, "output.txt"), "w", encoding="utf-8") as out:
-                subprocess.run([sys.executable, os.path.join(TOP, "scripts/runner/run.py"),
-                                "--kernel", self.arguments.kernel, "--tree", tree,
-                                "--results", results, "--seed", str(self.arguments.seed),
-                                "--jobs", "1", *arguments],
-                               check=False, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        os.makedirs(results, exist_ok=True)
+        with open(os.path.join(results, "output.txt"), "w", encoding="utf-8") as out:
+            subprocess.run([sys.executable, os.path.join(TOP, "scripts/runner/run.py"),
+                            "--kernel", kernel, "--tree", tree, "--results", results,
+                            "--seed", str(self.arguments.seed), "--jobs", "1", *arguments],
+                           check=False, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         totals = os.path.join(results, "latest", "totals.json")
         if not os.path.exists(totals):
             return None
         with open(totals, encoding="utf-8") as data:
             return json.load(data)
 
+    def run(self, workshop, modules, name, *arguments):
+        """What the runner says of a guest with these modules."""
+        with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as tree:
+            make_tree(self.built, workshop.folder, modules, tree)
+            return self.boot(self.arguments.kernel, tree, name, *arguments)
+
+    def run_image(self, workshop, files, name, *arguments):
+        """The same of a guest whose kernel has these files of the workshop built in."""
+        series = lane(self.arguments.kernel).series.removesuffix("-debug") + "-debug"
+        with self.lock:
+            self.debug_built = self.debug_built or lab("scripts/lab/build.sh", KERNEL=series)
+        with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as where:
+            changed = os.path.join(where, "changed")
+            workshop.take_changed(files, changed)
+            log = os.path.join(self.results, f"{name}.image")
+            with open(log, "w", encoding="utf-8") as out:
+                if subprocess.run([os.path.join(TOP, "scripts/mutants/make-image.sh"), where,
+                                   changed], check=False, stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=out, env={**os.environ, "KERNEL": series}).returncode:
+                    raise Refused("does not build", f"see {log}")
+            return self.boot("debug-" + series.removesuffix("-debug"), self.debug_built, name,
+                             "--image", os.path.join(where, "vmlinuz"), *arguments)
+
     def try_one(self, workshop, trial):
         mutant = trial.mutant
         begun = time.monotonic()
+        wanted = [*([] if self.arguments.all else ["--fail-fast"]), *self.programs]
         try:
-            modules = workshop.build(mutant, os.path.join(self.results, f"{mutant.name}.build"))
-            if self.arguments.build_only:
-                raise Refused("not tried", "built, as asked")
-            said = self.run(workshop, modules, mutant.name,
-                            *([] if self.arguments.all else ["--fail-fast"]), *self.programs)
+            try:
+                modules = workshop.build(mutant, os.path.join(self.results,
+                                                              f"{mutant.name}.build"))
+                if self.arguments.build_only:
+                    raise Refused("not tried", "built, as asked")
+                said = self.run(workshop, modules, mutant.name, *wanted)
+            except BuiltIn as built_in:
+                said = self.run_image(workshop, built_in.files, mutant.name, *wanted)
             self.judge(trial, said)
         except Refused as refused:
             trial.verdict, trial.reason = refused.verdict, refused.reason

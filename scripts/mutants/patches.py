@@ -17,6 +17,15 @@ class Refused(Exception):
         self.reason = reason
 
 
+class BuiltIn(Refused):
+    """What it changes is no module: files, among those of the patch."""
+
+    def __init__(self, files):
+        super().__init__("not tried", f"{' '.join(files)} is built into the kernel, of which the "
+                         "lab can build only the debug kernels")
+        self.files = files
+
+
 class Mutant:
     """One patch, of either kind.  What stands before the first file is for people."""
 
@@ -158,11 +167,17 @@ class Workshop:
             raise Refused("does not build", errors[0] if errors else f"see {log}")
 
     def check_modules(self, mutant):
-        """Once it was compiled: is it in modules?  Raises Refused."""
-        for file in mutant.files:
-            if not self.modules_with(file):
-                raise Refused("not tried", f"{file} is built into the kernel, which wants a "
-                              "kernel of one's own")
+        """Once it was compiled: is all of it in modules?  Raises BuiltIn."""
+        built_in = [file for file in mutant.files if not self.modules_with(file)]
+        if built_in:
+            raise BuiltIn(built_in)
+
+    def take_changed(self, files, where):
+        """Copies of files with the patch, at their paths below a folder."""
+        for file in files:
+            to = os.path.join(where, file)
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            shutil.copyfile(os.path.join(self.folder, file), to)
 
     def build(self, mutant, log):
         """Paths of the modules, relative to the folder; raises Refused."""
