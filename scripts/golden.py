@@ -70,9 +70,9 @@ def witness(results, fault):
 def verdict(results, fault, test):
     """(verdict, why) of one fault in the results of one kernel."""
     with open(os.path.join(results, "totals.json"), encoding="utf-8") as data:
+        # Before the test's own name stands that of its program.
         tests = {t["test"].split(".", 1)[1]: t for t in json.load(data)["tests"]}
-    # A program's name, then its fixture's, which is the same, then the test's.
-    found = next((t for name, t in tests.items() if name.endswith(test.split(".", 1)[1])), None)
+    found = tests.get(test)
     if found is None:
         return "not run", "no result"
     if found["status"] == "xfail":

@@ -997,7 +997,8 @@ TEST_F(import, close_gives_all_back)
 
 	importer_export(self->imp, &export);
 	importer_open(&other);
-	for (i = 0; i < 10; i++) {
+	/* A kernel that checks the use of the DMA API complains beyond eight. */
+	for (i = 0; i < 8; i++) {
 		importer_attach(other, self->pci, export.fd, i % 2 ? P2P : STATIC, 0, &id);
 		importer_map(other, id);
 	}
@@ -1015,9 +1016,9 @@ TEST_F(import, close_gives_all_back)
 	caller_end(&caller, 0);
 	ASSERT_TRUE(dmabuf_is_idle(export.fd));
 	ASSERT_DMABUF(export.fd, 1, 0);
-	/* Five static ones were pinned by the kernel, and one of the others by us. */
-	ASSERT_EXPORT(&export, ALIVE, .attaches = 10, .detaches = 10, .maps = 10, .unmaps = 10,
-		      .pins = 6, .unpins = 6, .invalidations = 1);
+	/* Four static ones were pinned by the kernel, and one of the others by us. */
+	ASSERT_EXPORT(&export, ALIVE, .attaches = 8, .detaches = 8, .maps = 8, .unmaps = 8,
+		      .pins = 5, .unpins = 5, .invalidations = 1);
 	ASSERT_EQ(0, close(export.fd));
 }
 

@@ -18,6 +18,7 @@
 
 #include "common/bed.h"
 #include "common/dm_ops.h"
+#include "common/fail_nth.h"
 #include "common/helper_module.h"
 #include "common/known.h"
 #include "common/marker.h"
@@ -193,7 +194,10 @@ TEST_F(known, l07_op_no_memory)
 
 	if (!known_look_up(_metadata, &self->issue, "L07"))
 		return;
-	if (!failslab) {
+	if (failslab) {
+		ASSERT_EQ(NULL, fail_nth_missing());
+		ASSERT_EQ(0, fail_nth_begin(FAIL_NTH_MEMORY));
+	} else {
 		err = helper_load("fail_allocation", "function=__kmalloc_cache_noprof");
 		if (err == ENOENT)
 			SKIP(return, "neither failslab nor fail_allocation.ko is here");
@@ -201,7 +205,9 @@ TEST_F(known, l07_op_no_memory)
 	}
 	marker_expect("mlx5_core .*: mlx5_alloc_cmd_msg.* failed allocating block");
 	can_tell = known_reproduce(_metadata, "l07_op_no_memory", self->bed.dev.name, &reproduced);
-	if (!failslab)
+	if (failslab)
+		fail_nth_end();
+	else
 		ASSERT_EQ(0, helper_unload("fail_allocation"));
 	/* What failed has left nothing with the device. */
 	ASSERT_LEDGER(0, "memic_operation");

@@ -1040,6 +1040,7 @@ static bool is_command(off_t off)
 TEST_F_TIMEOUT(var_share, imp_10_garbage, 120)
 {
 	const char *seed = getenv("SEED");
+	const int blobs = BLOBS / bed_slowness();
 	struct mlx5dv_export_sizes sizes;
 	uint8_t stale[VAR_BLOB_MAX] = {};
 	int64_t cmds = vhca_seq(&self->bed.dev);
@@ -1060,7 +1061,7 @@ TEST_F_TIMEOUT(var_share, imp_10_garbage, 120)
 	mlx5dv_free_var(var);
 	raw_var_free(self->ctx->cmd_fd, second.handle);
 	LOOK();
-	for (i = 0; i < BLOBS; i++) {
+	for (i = 0; i < blobs; i++) {
 		make_blob(self->blob, sizes.var_attrs_size, stale);
 		var_import(self->ctx, self->blob, &import);
 		off = import->mmap_off;
@@ -1079,7 +1080,7 @@ TEST_F_TIMEOUT(var_share, imp_10_garbage, 120)
 	LOOK();
 	ASSERT_UNCHANGED();
 	TH_LOG("%d mappings of what the library has there", mapped);
-	for (i = 0; i < BLOBS / 10; i++) {
+	for (i = 0; i < blobs / 10; i++) {
 		got = _raw_var_free(self->ctx->cmd_fd, random() % (i & 1 ? 64 : RAND_MAX));
 		ASSERT_TRUE(got == ENOENT || got == EINVAL)
 			TH_LOG("freeing a random handle: %s", strerror(got));

@@ -136,11 +136,14 @@ static struct pci_bus *vhca_root_bus(struct vhca_root *root)
 
 static void vhca_root_remove_locked(struct vhca_root *root)
 {
+	struct pci_host_bridge *bridge = to_pci_host_bridge(root->bus->bridge);
 	unsigned int i;
 
 	pci_stop_root_bus(root->bus);
 	pci_remove_root_bus(root->bus);
 	root->bus = NULL;
+	/* The reference that pci_create_root_bus() made it with is its caller's. */
+	pci_free_host_bridge(bridge);
 	/* A driver clears it, but there may have been none. */
 	for (i = 0; i < root->nr_functions; i++)
 		WRITE_ONCE(root->functions[i]->bus_master, false);

@@ -94,11 +94,13 @@ def run_is_over(guest):
 class Guest:
     """One boot: runs the tests it is given until they end or the guest does.
 
-    name tells its logs from those of the guests that run beside it.
+    name tells its logs from those of the guests that run beside it; leaves_traces is that
+    of own_guest.
     """
 
-    def __init__(self, run, name, items, watcher=None):
+    def __init__(self, run, name, items, watcher=None, leaves_traces=False):
         self.run = run
+        self.leaves_traces = leaves_traces
         self.name = name
         self.todo = list(items)
         self.watcher = watcher
@@ -258,6 +260,8 @@ class Guest:
             self.within(LOAD_DEADLINE)
         elif word == "done":
             self.done = True
+            if self.leaves_traces:
+                self.log.leavings()
             self.deadline = None
 
     def end_program(self, trouble):
@@ -423,7 +427,7 @@ class Run:
         if arguments.scale:
             self.emulator.scale = arguments.scale
         self.emulator.scale *= self.boots.slowness
-        self.kernel = arguments.vmlinuz or lab("kernel.sh", "vmlinuz")
+        self.kernel = arguments.vmlinuz or arguments.image or lab("kernel.sh", "vmlinuz")
         # Of another kernel neither is known.
         self.release = "" if arguments.vmlinuz else lab("kernel.sh", "version")
         self.source = "" if arguments.vmlinuz else lab("kernel.sh", "source")
@@ -582,9 +586,10 @@ class Run:
             yield f"-{program.split(':', 1)[1]}", [i for i in items if i.program == program]
 
     def run_group(self, name, todo):
+        alone = {own.program for own in self.own_tests if own.leaves_traces}
         while todo and not self.stopped:
             self.progress.say(f"booting {self.lane} with {self.emulator.describe()}")
-            guest = Guest(self, name, todo)
+            guest = Guest(self, name, todo, leaves_traces=todo[0].program in alone)
             guest.go()
             if guest.todo == todo and not guest.ended:
                 raise LabError("the guest ran none of its tests")
@@ -696,7 +701,8 @@ def main():
                         help="folder whose files the guest has as well (may be repeated)")
     parser.add_argument("--fixed", default="", metavar="ID[,ID...]",
                         help="known faults that this tree or a layer has the fix of")
-    parser.add_argument("--vmlinuz", help="another kernel image")
+    parser.add_argument("--vmlinuz", help="the image of another kernel")
+    parser.add_argument("--image", help="another image of this kernel")
     parser.add_argument("--memory", type=int, help="MiB of the guest (default: the lane's)")
     parser.add_argument("--cpus", type=int, default=2, help="processors of the guest")
     parser.add_argument("--cpu", help="model of them, as QEMU calls it")

@@ -140,26 +140,39 @@ static inline void bed_exit(int status, void *harness)
 }
 
 /**
+ * bed_slowness() - how many times longer all takes, on a kernel that checks much
+ *
+ * Return: what SLOW in the environment says, 1 without it.  A test of many equal steps
+ * makes do with that much fewer.
+ */
+static inline unsigned int bed_slowness(void)
+{
+	const char *slow = getenv("SLOW");
+
+	return slow ? strtoul(slow, NULL, 10) ?: 1 : 1;
+}
+
+/**
  * bed_main() - what main() does in place of TEST_HARNESS_MAIN
  * @argc: as given to main()
  * @argv: as given to main()
  *
- * A program whose tests are all skipped exits with the status of a skip.  SLOW in the
- * environment is how many times longer each test may take, on a kernel that checks much.
+ * A program whose tests are all skipped exits with the status of a skip.  Each test may
+ * take bed_slowness() times longer than it says.
  *
  * Return: exit status of the tests, or of a peer of one of them.
  */
 static inline int bed_main(int argc, char **argv)
 {
-	const char *slow = getenv("SLOW");
+	const unsigned int slowness = bed_slowness();
 	struct __fixture_metadata *fixture;
 	struct __test_metadata *test;
 
 	if (peer_is_wanted(argc, argv))
 		return peer_main(argv);
-	for (fixture = __fixture_list; slow && fixture; fixture = fixture->next)
+	for (fixture = __fixture_list; fixture; fixture = fixture->next)
 		for (test = fixture->tests; test; test = test->next)
-			test->timeout *= strtoul(slow, NULL, 10) ?: 1;
+			test->timeout *= slowness;
 	on_exit(bed_exit, (void *)(uintptr_t)getpid());
 	return test_harness_run(argc, argv);
 }

@@ -16,7 +16,7 @@ import kunit                                                            # noqa: 
 import leaks                                                            # noqa: E402
 import own_guest                                                        # noqa: E402
 import reports                                                          # noqa: E402
-from kernel_log import BOOT, KernelLog, is_report, is_unexpected        # noqa: E402
+from kernel_log import BOOT, KernelLog, is_report, is_unexpected, text_of   # noqa: E402
 from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from results import (FAIL, PASS, SKIP, XFAIL, Program, count,           # noqa: E402
@@ -169,6 +169,16 @@ class Log(unittest.TestCase):
             log.line(line)
         self.assertEqual([where for where, _ in log.findings],
                          [BOOT, ("var", None), ("var", "fixture.one"), BOOT])
+
+    def test_leavings_are_no_findings(self):
+        log = KernelLog()
+        left = "[ 1.0] mlx5_vhca: 0001:00:00.0: violation: destroy_of_busy eq object 0x4"
+        log.line(left)
+        log.leavings()
+        log.line(left)
+        log.line(self.REPORTS[0])
+        self.assertEqual([text for _, text in log.findings],
+                         [text_of(left), text_of(self.REPORTS[0])])
 
     def test_expected_lines_are_no_findings_in_that_test_only(self):
         log = KernelLog()
