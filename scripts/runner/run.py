@@ -410,6 +410,7 @@ class Run:
             os.unlink(latest)
         if not os.path.exists(latest):
             os.symlink(os.path.basename(self.results), latest)
+        self.at_least = arguments.at_least
         self.floor = None if arguments.tree else os.path.join(TOP, "selftests", "lanes")
         self.wanted = arguments.tests
         self.layers = [os.path.abspath(layer) for layer in arguments.layer]
@@ -628,6 +629,8 @@ class Run:
         program = self.program("lane:complete")
         program.tests.append(Test("complete", PASS))
         passed = count(self.programs)[0]
+        if passed < self.at_least:
+            program.tests[0].fail(f"{passed} passed, expected at least {self.at_least}")
         if self.wanted or self.filter or self.repeat > 1 or self.stopped or not self.floor:
             return
         with open(self.floor, encoding="utf-8") as lines:
@@ -701,6 +704,8 @@ def main():
                         help="folder whose files the guest has as well (may be repeated)")
     parser.add_argument("--fixed", default="", metavar="ID[,ID...]",
                         help="known faults that this tree or a layer has the fix of")
+    parser.add_argument("--at-least", type=int, default=0, metavar="N",
+                        help="fail if fewer tests pass")
     parser.add_argument("--vmlinuz", help="the image of another kernel")
     parser.add_argument("--image", help="another image of this kernel")
     parser.add_argument("--memory", type=int, help="MiB of the guest (default: the lane's)")

@@ -140,6 +140,7 @@ FILTER='SELECTS.*(FIRST-GOOD|environment)' SEED=7 STRESS=2 beside guest filter
 REPEAT=3 beside guest repeat flaky passes
 JOBS=2 beside guest own own_panics own_hangs own_hidden passes
 beside guest own-bad own_quiet own_other passes
+beside guest few passes --at-least 4
 wait
 
 check all-good-status status good 0
@@ -177,6 +178,9 @@ check no-observer-totals-agree same_totals unobserved
 check no-device-status status undriven 1
 check no-device-closing-line said undriven '1 passed, 3 failed, 0 skipped'
 check no-device-is-named said undriven 'FAIL passes.sh.passes.sh: loading the drivers and the virtual HCA failed'
+
+check few-status status few 1
+check few-is-named said few 'FAIL complete.complete: 3 passed, expected at least 4'
 
 # Two of three tests by name; the third would fail.
 check filter-status status filter 0
