@@ -122,6 +122,19 @@ TEST_F(known_crash, l29_iova_overflow)
 	ASSERT_LEDGER(0, "mkey");
 }
 
+/*
+ * ATT-05, L36: memory is freed while a dma-buf of it is being registered, in every moment of
+ * that.
+ */
+TEST_F_TIMEOUT(known_crash, l36_invalidate_in_attach, 120)
+{
+	int seen;
+
+	if (known_reproduce(_metadata, "l36_invalidate_in_attach", self->bed.dev.name, &seen))
+		ASSERT_EQ(0, seen);
+	ASSERT_LEDGER(0, "memic");
+}
+
 int main(int argc, char **argv)
 {
 	return bed_main(argc, argv);

@@ -1224,6 +1224,94 @@ TEST_F(uobject, uobj_02_pinned_memory)
 	ASSERT_EQ(0, munmap(memory, size));
 }
 
+/* DEALLOC_PD of the commands that were written to the file before there were ioctls. */
+static int dealloc_by_write(int fd, uint32_t handle)
+{
+	const uint64_t command = IB_USER_VERBS_CMD_DEALLOC_PD;
+	const struct ib_uverbs_dealloc_pd core = { .pd_handle = handle };
+	struct ib_uverbs_attr attr[] = {
+		uverbs_in(UVERBS_ATTR_WRITE_CMD, &command, sizeof(command)),
+		uverbs_in(UVERBS_ATTR_CORE_IN, &core, sizeof(core)),
+	};
+
+	return uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, attr,
+			    ARRAY_SIZE(attr));
+}
+
+/* UOBJ-02, UOBJ-03, UOBJ-04: A destroy by one of the older commands is one like any other. */
+TEST_F(uobject, uobj_02_destroyed_by_an_older_command)
+{
+	static char buf[64];
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	struct raw_dm dm;
+
+	raw_dm_alloc(self->fd, DM_SIZE, &dm);
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=PD"), "ref=2 usecnt=0 users=1 state=live");
+	ASSERT_EQ(EBUSY, dealloc_by_write(self->fd, pd->handle));
+	ASSERT_EQ(EINVAL, dealloc_by_write(self->fd, dm.handle));
+	LOOK();
+	ASSERT_UNCHANGED();
+	mr_dereg(mr);
+	ASSERT_EQ(0, dealloc_by_write(self->fd, pd->handle));
+	LOOK();
+	ASSERT_NONE(UOBJ, OURS("type=PD"));
+	ASSERT_LEDGER(0, "pd");
+	ASSERT_EQ(ENOENT, dealloc_by_write(self->fd, pd->handle));
+	ASSERT_EQ(ENOENT, ibv_dealloc_pd(pd));
+	raw_dm_free(self->fd, dm.handle);
+}
+
+/*
+ * UOBJ-02, UOBJ-05: A region that is registered anew with more pages than its key has room
+ * for becomes another one, with the handle of the first, of which nothing is left: neither
+ * its use of the domain nor its pages.
+ */
+TEST_F(uobject, uobj_02_region_becomes_another)
+{
+	const size_t page = sysconf(_SC_PAGESIZE), size = 64 * page;
+	const char *status = "/proc/self/status";
+	const long before = number_of(status, "VmPin:");
+	uint32_t handle, lkey;
+	struct ibv_pd *pd[2];
+	struct ibv_mr *mr;
+	void *memory;
+	int i;
+
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, memory);
+	for (i = 0; i < 2; i++) {
+		pd[i] = ibv_alloc_pd(self->ctx);
+		ASSERT_NE(NULL, pd[i]);
+	}
+	mr = ibv_reg_mr(pd[0], memory, page, IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	handle = mr->handle;
+	lkey = mr->lkey;
+	LOOK();
+	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD,
+				  pd[1], memory, size, 0));
+	ASSERT_NE(lkey, mr->lkey);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=MR"), scope_kv("handle=%u ref=2 usecnt=0 state=live", handle));
+	for (i = 0; i < 2; i++)
+		ASSERT_ONE(UOBJ, OURS("type=PD handle=%u", pd[i]->handle),
+			   scope_kv("ref=2 usecnt=0 users=%d", i));
+	ASSERT_EQ(before + (long)(size / 1024), number_of(status, "VmPin:"));
+	mr_dereg(mr);
+	ASSERT_EQ(before, number_of(status, "VmPin:"));
+	LOOK();
+	ASSERT_NONE(UOBJ, OURS("type=MR"));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, ibv_dealloc_pd(pd[i]));
+	ASSERT_EQ(0, munmap(memory, size));
+}
+
 /* mlx5_ib's MLX5_IB_MMAP_CORE_CLOCK, as disassociate.c has it. */
 #define CLOCK_OFFSET	((off_t)5 << 8 << 12)
 

@@ -19,7 +19,7 @@ WORDS = {
 }
 NEEDED = ("title", "component", "where", "since", "fixed", "commit", "observable", "seen",
           "class", "test")
-OBSERVABLE = {"any", "slab_debug", "kasan", "failslab"}
+OBSERVABLE = {"any", "slab_debug", "kasan", "failslab", "lockdep"}
 
 
 class Issue:
@@ -64,7 +64,7 @@ class Issue:
         return FIXED if fixed else LIVE
 
     def is_observable(self, abilities):
-        """abilities: which of slab_debug, kasan and failslab the guest has."""
+        """abilities: which of slab_debug, kasan, failslab and lockdep the guest has."""
         return self.observable == "any" or bool(set(self.observable.split("|")) & abilities)
 
     def verdict(self, seen, state):

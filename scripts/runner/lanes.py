@@ -22,7 +22,7 @@ class Lane:
         """What this kernel shows that others do not, with all that it is booted with."""
         shows = {"slab_debug"} if "slab_debug=" in append else set()
         if self.series.endswith("-debug"):
-            shows |= {"kasan", "failslab"}
+            shows |= {"kasan", "failslab", "lockdep"}
         return shows
 
 

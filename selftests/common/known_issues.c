@@ -186,6 +186,8 @@ static bool is_observable(const char *observable)
 	if (strstr(observable, "slab_debug") &&
 	    begins_with("/sys/kernel/slab/kmalloc-64/poison", '1'))
 		return true;
+	if (strstr(observable, "lockdep") && !access("/proc/lockdep", F_OK))
+		return true;
 	if (strstr(observable, "failslab") && !access("/sys/kernel/debug/failslab", F_OK))
 		return true;
 	return strstr(observable, "kasan") && kasan_is_there();

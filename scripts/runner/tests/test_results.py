@@ -506,7 +506,8 @@ class Lanes(unittest.TestCase):
     def test_abilities(self):
         self.assertEqual(lane("7.2").abilities("quiet"), set())
         self.assertEqual(lane("7.2").abilities("slab_debug=FZPU"), {"slab_debug"})
-        self.assertEqual(lane("debug").abilities("quiet"), {"kasan", "failslab"})
+        self.assertEqual(lane("debug").abilities("quiet"),
+                         {"kasan", "failslab", "lockdep"})
 
 
 class Leaks(unittest.TestCase):
