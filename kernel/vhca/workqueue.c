@@ -95,7 +95,7 @@ void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
  */
 bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u16 *posted)
 {
-	*posted = be32_to_cpu(READ_ONCE(qp->doorbell[MLX5_RCV_DBR])) -
+	*posted = vhca_doorbell(&qp->doorbell[MLX5_RCV_DBR]) -
 		  qp->rq_ci;
 	/* The requests are complete when the record counts them. */
 	smp_rmb();
@@ -282,7 +282,7 @@ static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 	/* A message that was under way is flushed from its begin. */
 	if (qp->state == MLX5_QP_STATE_ERR)
 		qp->message.active = false;
-	pi = be32_to_cpu(READ_ONCE(qp->doorbell[MLX5_SND_DBR]));
+	pi = vhca_doorbell(&qp->doorbell[MLX5_SND_DBR]);
 	/* The requests are complete when the record counts them. */
 	smp_rmb();
 	while (!qp->message.active && (posted = pi - qp->sq_ci) &&

@@ -43,6 +43,10 @@ EXPECTED = [re.compile(p) for p in (
     r"\w+: loading out-of-tree module taints kernel",
     r"\w+: module verification failed",
     r"mlx5_vhca: \S+: (virtual HCA 15b3:|removed after )",
+    # The body of a report, whose first line is what counts.
+    r"^Modules linked in: ",
+    r"^ (\? )?[\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+( \[\w+\])?$",
+    r"^RIP: ",
     # The device of the KUnit suites, and what they say themselves: kunit.py reads that.
     r"mlx5_vhca: kunit: ",
     r"^ *(KTAP version \d|\d+[.][.]\d|(not )?ok \d+ |# )",

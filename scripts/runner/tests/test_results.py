@@ -160,6 +160,13 @@ class Log(unittest.TestCase):
         self.assertTrue(is_unexpected("[ 1.0] mlx5_vhca: 0001:00:00.0: violation: pd object 0x1"))
         self.assertTrue(is_unexpected("[ 1.0] mlx5_core: # Subtest: no suite"))
 
+    def test_body_of_a_report_is_no_finding_of_its_own(self):
+        for line in ("Modules linked in: mlx5_vhca(O) mlx5_ib mlx5_core ib_core dimlib",
+                     " ib_uverbs_ioctl+0xc0/0x360 [ib_uverbs]",
+                     " ? mlx5_cmd_dealloc_memic_op+0x210/0x210 [mlx5_ib]",
+                     "RIP: 0010:mlx5_ib_dmabuf_invalidate_cb+0x13d/0x260 [mlx5_ib]"):
+            self.assertFalse(is_unexpected("[ 1.0][ T2] " + line), line)
+
     def test_attribution(self):
         log = KernelLog()
         for line in (self.REPORTS[0], "[ 1.0] uobjscope: program var", self.REPORTS[1],
