@@ -237,6 +237,7 @@ FIXTURE_SETUP(fail_nth)
 FIXTURE_TEARDOWN(fail_nth)
 {
 	struct scene *scene = &self->scene;
+	int err;
 
 	if (self->nth >= 0) {
 		fail_nth_disarm(self->nth, NULL);
@@ -252,7 +253,9 @@ FIXTURE_TEARDOWN(fail_nth)
 			EXPECT_EQ(0, close(scene->fd));
 		EXPECT_EQ(0, ibv_free_dm(scene->dm));
 		mlx5dv_free_var(scene->var);
-		EXPECT_EQ(0, ibv_dealloc_pd(scene->pd));
+		/* What is lost may be using it. */
+		err = ibv_dealloc_pd(scene->pd);
+		EXPECT_TRUE(!err || self->leaks);
 		EXPECT_EQ(0, ibv_close_device(scene->ctx));
 		/* What is known to be left was looked at where it was left. */
 		if (!self->leaks)
@@ -1520,6 +1523,14 @@ FIXTURE_SETUP(fail_nth_unbind)
 	unbind_mend();
 	if (!bed_make_quickly(_metadata, &self->bed))
 		return;
+	/* What the driver has lost, here or in other tests, shows when it goes, now as well. */
+	marker_expect("WARNING: .*restrack[.]c:.* at rdma_restrack_clean");
+	marker_expect("WARNING: .*mlx5/main[.]c:.* at mlx5_ib_stage_init_cleanup");
+	marker_expect("WARNING: .*uverbs_main[.]c:.* at uverbs_destroy_ufile_hw");
+	marker_expect("WARNING: .*rdma/ib_verbs[.]h:.* at (ib_mad|mlx5)");
+	marker_expect("WARNING: .*core/cq[.]c:.* at ib_free_cq");
+	marker_expect("violation: (destroy_of_busy|uctx_destroyed_under_object) ");
+	marker_expect("^(mlx5_core |infiniband ).*(fail|destroy|not|unable)");
 	ASSERT_NE(NULL, unbind_baseline(&self->bed.dev));
 	ASSERT_EQ(0, rebind_find(&self->rebind, &self->bed.dev));
 	self->nth = fail_nth_open(0);
@@ -1597,12 +1608,6 @@ TEST_F_TIMEOUT(fail_nth_unbind, uobj_09_unbind, 300)
 	unsigned int lost = 0;
 	int err;
 
-	/* What it has lost, here or in other tests, shows when it goes. */
-	marker_expect("WARNING: .*restrack[.]c:.* at rdma_restrack_clean");
-	marker_expect("WARNING: .*mlx5/main[.]c:.* at mlx5_ib_stage_init_cleanup");
-	marker_expect("WARNING: .*uverbs_main[.]c:.* at uverbs_destroy_ufile_hw");
-	marker_expect("violation: (destroy_of_busy|uctx_destroyed_under_object) ");
-	marker_expect("^(mlx5_core |infiniband ).*(fail|destroy|not|unable)");
 	snprintf(expected, sizeof(expected), "%s", unbind_baseline(&self->bed.dev));
 	srand(seed ? strtoul(seed, NULL, 0) : 1);
 	for (i = 0; i <= SAMPLES; i++) {
@@ -1620,7 +1625,7 @@ TEST_F_TIMEOUT(fail_nth_unbind, uobj_09_unbind, 300)
 		EXPECT_EQ(0, move_out(&in))
 			TH_LOG("fault point %u: %s", nth, site);
 		ASSERT_EQ(0, unbind_ledger(&self->bed.dev, ledger, sizeof(ledger)));
-		if (fail_nth_site_has(site, "mlx5_alloc_cmd_msg") && strcmp(expected, ledger)) {
+		if (fail_nth_site_has(site, "cmd_exec") && strcmp(expected, ledger)) {
 			TH_LOG("fault point %u: %s in place of %s, lost by a command without memory: %s",
 			       nth, ledger, expected, site);
 			snprintf(expected, sizeof(expected), "%s", ledger);
