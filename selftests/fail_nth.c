@@ -319,17 +319,17 @@ struct exception {
 
 static const struct exception exceptions[] = {
 	{ "remap_pfn_range", FAIL_NTH_MEMORY, EAGAIN,
-	  "rdma_user_mmap_io() says so whatever remap_pfn_range() has failed with" },
+	  "rdma_user_mmap_io() says so whatever remap_pfn_range() has failed with", NULL },
 	{ "memdup_user", FAIL_NTH_MEMORY, EINVAL,
-	  "ib_is_buffer_cleared() takes what it cannot copy for something that is set" },
-	{ "mlx5_ib_handler_MLX5_IB_METHOD_DM_MAP_OP_ADDR", FAIL_NTH_MEMORY, ENOENT, "L07" },
-	{ "mlx5_dm_sw_icm_dealloc", FAIL_NTH_MEMORY, 0, "L08" },
-	{ "mlx5_cmd_dealloc_memic", FAIL_NTH_MEMORY, 0, "L33" },
-	{ "mlx5_cmd_dealloc_memic_op", FAIL_NTH_MEMORY, 0, "L33" },
-	{ "mlx5_cmd_uar_dealloc", FAIL_NTH_MEMORY, 0, "L33" },
-	{ "mlx5_cmd_dealloc_transport_domain", FAIL_NTH_MEMORY, 0, "L33" },
-	{ "mlx5_ib_devx_destroy", FAIL_NTH_MEMORY, 0, "L33" },
-	{ "mlx5_core_destroy_qp", FAIL_NTH_MEMORY, 0, "L34" },
+	  "ib_is_buffer_cleared() takes what it cannot copy for something that is set", NULL },
+	{ "mlx5_ib_handler_MLX5_IB_METHOD_DM_MAP_OP_ADDR", FAIL_NTH_MEMORY, ENOENT, "L07", NULL },
+	{ "mlx5_dm_sw_icm_dealloc", FAIL_NTH_MEMORY, 0, "L08", NULL },
+	{ "mlx5_cmd_dealloc_memic", FAIL_NTH_MEMORY, 0, "L33", NULL },
+	{ "mlx5_cmd_dealloc_memic_op", FAIL_NTH_MEMORY, 0, "L33", NULL },
+	{ "mlx5_cmd_uar_dealloc", FAIL_NTH_MEMORY, 0, "L33", NULL },
+	{ "mlx5_cmd_dealloc_transport_domain", FAIL_NTH_MEMORY, 0, "L33", NULL },
+	{ "mlx5_ib_devx_destroy", FAIL_NTH_MEMORY, 0, "L33", NULL },
+	{ "mlx5_core_destroy_qp", FAIL_NTH_MEMORY, 0, "L34", NULL },
 	{ "ksys_mmap_pgoff", FAIL_NTH_MEMORY, 0, "L32", "ibv_import_device" },
 };
 
@@ -1432,8 +1432,7 @@ TEST_F_TIMEOUT(fail_nth, att_02_importer, 300)
 	if (lacks_importer(_metadata, &self->scene))
 		return;
 	if (variant->what == FAIL_NTH_COPY)
-		SKIP(return, "the importer writes its answer twice, and does nothing if it cannot the "
-		     "first time");
+		SKIP(return, "the importer writes its answer before it does anything, too");
 	SWEEP("attach", .call = attach, .undo = detach);
 	ASSERT_EQ(0, attach(&self->scene));
 	SWEEP("map of an attachment", .call = map_attachment, .undo = unmap_attachment);
@@ -1626,7 +1625,7 @@ TEST_F_TIMEOUT(fail_nth_unbind, uobj_09_unbind, 300)
 			TH_LOG("fault point %u: %s", nth, site);
 		ASSERT_EQ(0, unbind_ledger(&self->bed.dev, ledger, sizeof(ledger)));
 		if (fail_nth_site_has(site, "cmd_exec") && strcmp(expected, ledger)) {
-			TH_LOG("fault point %u: %s in place of %s, lost by a command without memory: %s",
+			TH_LOG("fault point %u: %s, was %s, lost by a command without memory: %s",
 			       nth, ledger, expected, site);
 			snprintf(expected, sizeof(expected), "%s", ledger);
 			lost++;

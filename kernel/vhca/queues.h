@@ -49,6 +49,7 @@ static inline u32 vhca_doorbell(const __be32 *word)
 {
 	return be32_to_cpu(vhca_ring_word(word));
 }
+
 void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len);
 u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 		    const __be64 *pas, u32 nr_pas, u8 log_page_size,

@@ -96,15 +96,15 @@ static uint64_t entry_of(const char *path, uint64_t page)
 /* How often the page of zeros is mapped and counted; -1 for whom that is hidden. */
 static long zero_page_mappings(long page_size)
 {
-	volatile char *own = mmap(NULL, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *own = mmap(NULL, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t frame;
 
 	if (own == MAP_FAILED)
 		err(CANNOT_TELL, "mmap");
 	/* Memory that was only read is that page.  Bits 0 to 54 are its frame. */
-	(void)*own;
+	(void)__atomic_load_n(own, __ATOMIC_RELAXED);
 	frame = entry_of("/proc/self/pagemap", (uintptr_t)own / page_size) & ((1ULL << 55) - 1);
-	munmap((void *)own, page_size);
+	munmap(own, page_size);
 	if (!frame || !(entry_of("/proc/kpageflags", frame) >> KPF_ZERO_PAGE & 1))
 		return -1;
 	return entry_of("/proc/kpagecount", frame);
@@ -114,10 +114,9 @@ int main(int argc, char **argv)
 {
 	struct ibv_context *ctx = open_device(argc > 1 ? argv[1] : NULL);
 	const long page_size = sysconf(_SC_PAGESIZE);
-	volatile uint32_t *clock;
 	char auxiliary[NAME_MAX];
+	uint32_t *clock, word;
 	long before, after;
-	uint32_t word;
 
 	if (!ctx)
 		err(CANNOT_TELL, "no mlx5 device");
@@ -129,9 +128,9 @@ int main(int argc, char **argv)
 		errx(CANNOT_TELL, "cannot find the page of zeros: run as root");
 	find_auxiliary(ibv_get_device_name(ctx->device), auxiliary, sizeof(auxiliary));
 	tell_driver("unbind", auxiliary);
-	word = *clock;
+	word = __atomic_load_n(clock, __ATOMIC_RELAXED);
 	after = zero_page_mappings(page_size);
-	munmap((void *)clock, page_size);
+	munmap(clock, page_size);
 	tell_driver("bind", auxiliary);
 	if (word)
 		errx(CANNOT_TELL, "the mapping reads 0x%x, no page of zeros", word);
