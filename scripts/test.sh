@@ -12,7 +12,7 @@
 cd "$TOP"
 
 w=$(mktemp -d)
-trap 'kill $(jobs -p) 2> /dev/null; rm -rf "$w"' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || :; rm -rf "$w"' EXIT
 known=() notes=() rows=()
 
 row()		# NAME PASSED FAILED SKIPPED
