@@ -45,6 +45,13 @@ static __no_kasan_or_inline __be32 vhca_ring_word(const __be32 *word)
 	return READ_ONCE(*word);
 }
 
+/**
+ * vhca_doorbell - the same as a number
+ * @word: the word, in the memory of who rings
+ *
+ * Context: any
+ * Return: vhca_ring_word() in the processor's byte order
+ */
 static inline u32 vhca_doorbell(const __be32 *word)
 {
 	return be32_to_cpu(vhca_ring_word(word));

@@ -95,8 +95,7 @@ void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
  */
 bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u16 *posted)
 {
-	*posted = vhca_doorbell(&qp->doorbell[MLX5_RCV_DBR]) -
-		  qp->rq_ci;
+	*posted = vhca_doorbell(&qp->doorbell[MLX5_RCV_DBR]) - qp->rq_ci;
 	/* The requests are complete when the record counts them. */
 	smp_rmb();
 	if (*posted <= BIT(qp->log_rq))
