@@ -116,7 +116,8 @@ class Score:
 
     def run_image(self, workshop, files, name, *arguments):
         """The same of a guest whose kernel has these files of the workshop built in."""
-        series = lane(self.arguments.kernel).series.removesuffix("-debug") + "-debug"
+        plain = lane(self.arguments.kernel).series.removesuffix("-debug")
+        series = f"{plain}-debug"
         with self.lock:
             self.debug_built = self.debug_built or lab("scripts/lab/build.sh", KERNEL=series)
         with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as where:
@@ -128,8 +129,8 @@ class Score:
                                    changed], check=False, stdin=subprocess.DEVNULL, stdout=out,
                                   stderr=out, env={**os.environ, "KERNEL": series}).returncode:
                     raise Refused("does not build", f"see {log}")
-            return self.boot("debug-" + series.removesuffix("-debug"), self.debug_built, name,
-                             "--image", os.path.join(where, "vmlinuz"), *arguments)
+            return self.boot(f"debug-{plain}", self.debug_built, name, "--image",
+                             os.path.join(where, "vmlinuz"), *arguments)
 
     def try_one(self, workshop, trial):
         mutant = trial.mutant
