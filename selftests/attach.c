@@ -1074,6 +1074,7 @@ do { \
 	EXPECT_EQ(__wanted.unmaps, __has.unmaps); \
 	EXPECT_EQ(__wanted.pins, __has.pins); \
 	EXPECT_EQ(__wanted.pins_failed, __has.pins_failed); \
+	EXPECT_EQ(__wanted.altered, __has.altered); \
 	ASSERT_EQ(__wanted.unpins, __has.unpins); \
 } while (0)
 
@@ -1155,6 +1156,42 @@ TEST_F(attach, att_04_exporter_refuses)
 	}
 	ASSERT_EQ(0, close(unmappable.fd));
 	ASSERT_EQ(0, close(refusing.fd));
+}
+
+/*
+ * ATT-04: A region of a part of a dma-buf shortens the exporter's table at both ends while
+ * it is mapped; the exporter is given it back as it was.
+ */
+TEST_F(attach, att_04_table_given_back_as_it_was)
+{
+	static const struct {
+		uint64_t offset;
+		size_t length;
+	} parts[] = {
+		{ 0, 4 * DM_SIZE },
+		{ 4096, DM_SIZE },
+		{ 0, 4096 },
+		{ 100, 64 },
+		{ 4 * DM_SIZE - 4096, 4096 },
+	};
+	struct dmabuf_importer_export export = { .size = 4 * DM_SIZE };
+	struct ibv_mr *mr;
+	unsigned int i;
+
+	if (lacks_importer(_metadata, self))
+		return;
+	importer_export(self->imp, &export);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		mr = ibv_reg_dmabuf_mr(self->pd, parts[i].offset, parts[i].length,
+				       parts[i].offset, export.fd, IBV_ACCESS_LOCAL_WRITE);
+		ASSERT_NE(NULL, mr)
+			TH_LOG("part %u: %m", i);
+		ASSERT_EXPORT(&export, .attaches = i + 1, .detaches = i, .maps = i + 1, .unmaps = i);
+		ASSERT_EQ(0, ibv_dereg_mr(mr));
+		ASSERT_EXPORT(&export, .attaches = i + 1, .detaches = i + 1, .maps = i + 1,
+			      .unmaps = i + 1);
+	}
+	ASSERT_EQ(0, close(export.fd));
 }
 
 /* What a free waits in until the last mapping is gone. */

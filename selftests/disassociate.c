@@ -315,6 +315,89 @@ TEST_F_TIMEOUT(disassociate, uobj_09_calls, TIMEOUT)
 	ASSERT_EQ(0, close(export.fd));
 }
 
+static int read_completion(void *channel)
+{
+	struct ibv_cq *cq;
+	void *cq_context;
+
+	return ibv_get_cq_event(channel, &cq, &cq_context) ? errno : 0;
+}
+
+static int read_async(void *ctx)
+{
+	struct ibv_async_event event;
+
+	if (ibv_get_async_event(ctx, &event))
+		return errno;
+	return event.event_type == IBV_EVENT_DEVICE_FATAL ? 0 : EPROTO;
+}
+
+static int read_devx_event(void *channel)
+{
+	struct {
+		struct mlx5dv_devx_async_event_hdr header;
+		char data[256];
+	} event;
+
+	return mlx5dv_devx_get_event(channel, &event.header, sizeof(event)) < 0 ? errno : 0;
+}
+
+static int read_devx_answer(void *comp)
+{
+	struct {
+		struct mlx5dv_devx_async_cmd_hdr header;
+		char data[256];
+	} answer;
+
+	/* Returns the errno itself. */
+	return mlx5dv_devx_get_async_cmd_comp(comp, &answer.header, sizeof(answer));
+}
+
+/*
+ * UOBJ-09: Who waits for an event of the device is told that there will be none: by EIO, or
+ * by the event that ends all asynchronous events.
+ */
+TEST_F_TIMEOUT(disassociate, uobj_09_readers, TIMEOUT)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(self->ctx);
+	struct mlx5dv_devx_event_channel *devx =
+		mlx5dv_devx_create_event_channel(self->ctx,
+						 MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA);
+	struct mlx5dv_devx_cmd_comp *comp = mlx5dv_devx_create_cmd_comp(self->ctx);
+	const struct {
+		int (*call)(void *arg);
+		void *arg;
+		int err;
+	} readers[] = {
+		{ read_completion, channel, EIO },
+		{ read_devx_event, devx, EIO },
+		{ read_devx_answer, comp, EIO },
+		{ read_async, self->ctx, 0 },
+	};
+	struct caller callers[ARRAY_SIZE(readers)];
+	unsigned int i;
+
+	ASSERT_NE(NULL, channel);
+	ASSERT_NE(NULL, devx);
+	ASSERT_NE(NULL, comp);
+	for (i = 0; i < ARRAY_SIZE(readers); i++) {
+		caller_start(&callers[i], readers[i].call, readers[i].arg);
+		caller_waits(&callers[i], "vfs_read");
+	}
+	unbind(&self->bed.dev, UNBIND_RDMA);
+	for (i = 0; i < ARRAY_SIZE(readers); i++)
+		caller_end(&callers[i], readers[i].err);
+	/* And those who come later, but for that of the event, which comes once. */
+	for (i = 0; i < ARRAY_SIZE(readers); i++)
+		if (readers[i].err)
+			ASSERT_EQ(readers[i].err, readers[i].call(readers[i].arg));
+	ASSERT_AT_BASELINE(UNBIND_RDMA);
+	mlx5dv_devx_destroy_cmd_comp(comp);
+	mlx5dv_devx_destroy_event_channel(devx);
+	ASSERT_EQ(0, ibv_destroy_comp_channel(channel));
+	ASSERT_DISASSOCIATED(2);
+}
+
 /* Where each kind of mapping of one context is. */
 struct pages {
 	struct raw_var var[2];

@@ -269,7 +269,8 @@ TEST_F(faults, dm_13_no_room_here)
 {
 	const struct vhca_region *memic = &self->bed.dev.info.memic;
 	struct vhca_object object;
-	struct ibv_dm *dm;
+	struct ibv_dm *dm, **all;
+	unsigned int n;
 
 	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*ALLOC_MEMIC.* status no resources");
 	WRITE("opcode=ALLOC_MEMIC count=3 status=no_resources\n");
@@ -281,8 +282,16 @@ TEST_F(faults, dm_13_no_room_here)
 	WRITE("clear\nopcode=ALLOC_MEMIC count=all status=no_resources\n");
 	dm_alloc_err(ENOMEM, self->ctx, DM_SIZE);
 	WRITE("clear\n");
-	dm_alloc(self->ctx, DM_SIZE, &dm);
-	dm_free(dm);
+	/* Each place where it was refused is free for the next one. */
+	all = calloc(memic->count, sizeof(*all));
+	ASSERT_NE(NULL, all);
+	for (n = vhca_find_new(&self->bed.dev, "memic", 0, NULL); n < memic->count; n++)
+		dm_alloc(self->ctx, DM_SIZE, &all[n]);
+	dm_alloc_err(ENOMEM, self->ctx, DM_SIZE);
+	for (n = 0; n < memic->count; n++)
+		if (all[n])
+			dm_free(all[n]);
+	free(all);
 }
 
 /* DM-07: The operation fails; the memory does not mind. */

@@ -107,6 +107,7 @@ do { \
 	ASSERT_EQ(__expected.pins_failed, __is.pins_failed); \
 	ASSERT_EQ(__expected.unpins, __is.unpins); \
 	ASSERT_EQ(__expected.invalidations, __is.invalidations); \
+	ASSERT_EQ(__expected.altered, __is.altered); \
 } while (0)
 
 #define ALIVE	.state = DMABUF_IMPORTER_EXPORT_ALIVE

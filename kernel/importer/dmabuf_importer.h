@@ -336,6 +336,8 @@ enum dmabuf_importer_export_state {
  * @pins_failed: returned, those that did not
  * @unpins: returned, calls of unpin
  * @invalidations: returned, how often it was invalidated
+ * @altered: returned, calls of unmap whose table had not the addresses and lengths any
+ *	more that map had given it
  */
 struct dmabuf_importer_export_query {
 	__u32 id;
@@ -350,6 +352,7 @@ struct dmabuf_importer_export_query {
 	__u32 pins_failed;
 	__u32 unpins;
 	__u32 invalidations;
+	__u32 altered;
 };
 
 /**

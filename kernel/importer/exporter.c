@@ -9,6 +9,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/iosys-map.h>
+#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -180,26 +181,52 @@ static int map_error(struct exporter *e)
 	return -(int)e->asked.map_error;
 }
 
+/**
+ * struct exporter_mapping - what an importer was given
+ * @sgt: the table
+ * @mark: of its addresses and lengths then
+ */
+struct exporter_mapping {
+	struct sg_table	sgt;
+	u32		mark;
+};
+
+static u32 mark_of(struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	u32 mark = sgt->nents;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		const u64 where[] = { sg_dma_address(sg), sg_dma_len(sg) };
+
+		mark = jhash(where, sizeof(where), mark);
+	}
+	return mark;
+}
+
 static struct sg_table *map_pages(struct exporter *e, struct device *dev,
 				  enum dma_data_direction direction)
 {
-	struct sg_table *sgt = kzalloc_obj(*sgt);
+	struct exporter_mapping *mapping = kzalloc_obj(*mapping);
 	int err;
 
-	if (!sgt)
+	if (!mapping)
 		return ERR_PTR(-ENOMEM);
-	err = sg_alloc_table_from_pages(sgt, e->pages, e->nr_pages, 0, e->asked.size, GFP_KERNEL);
+	err = sg_alloc_table_from_pages(&mapping->sgt, e->pages, e->nr_pages, 0, e->asked.size,
+					GFP_KERNEL);
 	if (err)
 		goto err_free;
-	err = dma_map_sgtable(dev, sgt, direction, 0);
+	err = dma_map_sgtable(dev, &mapping->sgt, direction, 0);
 	if (err)
 		goto err_table;
-	return sgt;
+	mapping->mark = mark_of(&mapping->sgt);
+	return &mapping->sgt;
 
 err_table:
-	sg_free_table(sgt);
+	sg_free_table(&mapping->sgt);
 err_free:
-	kfree(sgt);
+	kfree(mapping);
 	return ERR_PTR(err);
 }
 
@@ -227,14 +254,17 @@ static struct sg_table *exporter_map(struct dma_buf_attachment *attach,
 static void exporter_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 			   enum dma_data_direction direction)
 {
+	struct exporter_mapping *mapping = container_of(sgt, struct exporter_mapping, sgt);
 	struct exporter *e = attach->dmabuf->priv;
+	const bool altered = mark_of(sgt) != mapping->mark;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
 	dma_unmap_sgtable(attach->dev, sgt, direction, 0);
 	sg_free_table(sgt);
-	kfree(sgt);
+	kfree(mapping);
 	spin_lock(&e->importer->lock);
 	e->query.unmaps++;
+	e->query.altered += altered;
 	e->mappings--;
 	spin_unlock(&e->importer->lock);
 	wake_up(&e->wait);

@@ -107,6 +107,18 @@ bool fd_is_cloexec(int fd)
 	return flags >= 0 && flags & FD_CLOEXEC;
 }
 
+int warn_count(void)
+{
+	char *text = text_read("/sys/kernel/warn_count");
+	int count;
+
+	if (!text)
+		return -1;
+	count = atoi(text);
+	free(text);
+	return count;
+}
+
 int fd_count(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
