@@ -305,6 +305,26 @@ static void free_pages_of(struct exporter *e)
 	e->pages = NULL;
 }
 
+/*
+ * A small buffer lies in one piece if it can, and is one entry of a table then, which an
+ * importer of a part of it has to cut.
+ */
+static void alloc_piece(struct exporter *e)
+{
+	const unsigned int order = get_order(e->asked.size);
+	struct page *piece;
+	unsigned int i;
+
+	if (order > PAGE_ALLOC_COSTLY_ORDER || e->nr_pages != 1U << order)
+		return;
+	piece = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN, order);
+	if (!piece)
+		return;
+	split_page(piece, order);
+	for (i = 0; i < e->nr_pages; i++)
+		e->pages[i] = piece + i;
+}
+
 static int alloc_pages_of(struct exporter *e)
 {
 	unsigned int i;
@@ -313,7 +333,8 @@ static int alloc_pages_of(struct exporter *e)
 	e->pages = kvcalloc(e->nr_pages, sizeof(*e->pages), GFP_KERNEL);
 	if (!e->pages)
 		return -ENOMEM;
-	for (i = 0; i < e->nr_pages; i++) {
+	alloc_piece(e);
+	for (i = 0; i < e->nr_pages && !e->pages[i]; i++) {
 		e->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!e->pages[i]) {
 			free_pages_of(e);

@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 
-from patches import BuiltIn, Refused, Workshop, load, make_tree
+from patches import BuiltIn, Refused, Workshop, load, make_tree, modules_in
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
@@ -108,10 +108,10 @@ class Score:
         with open(totals, encoding="utf-8") as data:
             return json.load(data)
 
-    def run(self, workshop, modules, name, *arguments):
-        """What the runner says of a guest with these modules."""
+    def run(self, folder, modules, name, *arguments):
+        """What the runner says of a guest with these modules of a folder."""
         with tempfile.TemporaryDirectory(prefix="uobjscope-mutant-") as tree:
-            make_tree(self.built, workshop.folder, modules, tree)
+            make_tree(self.built, folder, modules, tree)
             return self.boot(self.arguments.kernel, tree, name, *arguments)
 
     def run_image(self, workshop, files, name, *arguments):
@@ -142,7 +142,7 @@ class Score:
                                                               f"{mutant.name}.build"))
                 if self.arguments.build_only:
                     raise Refused("not tried", "built, as asked")
-                said = self.run(workshop, modules, mutant.name, *wanted)
+                said = self.run(workshop.folder, modules, mutant.name, *wanted)
             except BuiltIn as built_in:
                 said = self.run_image(workshop, built_in.files, mutant.name, *wanted)
             self.judge(trial, said)
@@ -193,24 +193,28 @@ class Score:
                        "mutants": [t.record() for t in self.trials if t.verdict]}, out, indent=1)
             out.write("\n")
 
-    def baseline(self, workshop):
+    def run_unchanged(self, name, *arguments):
+        """What the runner says without any mutant.  A workshop may have one in its modules
+        even when the text is as it was."""
+        return self.run(self.base, modules_in(self.base), name, *arguments)
+
+    def baseline(self):
         say("the unchanged modules must be green first")
-        said = self.run(workshop, workshop.modules(), "unchanged", *self.programs)
+        said = self.run_unchanged("unchanged", *self.programs)
         if said is None or said["failed"]:
             names = [f"{f['test']}: {f['reason']}" for f in (said or {}).get("failures", [])]
             raise LabError("the suite is not green with the unchanged modules: " +
                            ("; ".join(names) or f"see {self.results}/unchanged"))
         say(f"[{time.monotonic() - self.began:5.0f}s] unchanged: {said['passed']} passed")
 
-    def recheck(self, workshop):
+    def recheck(self):
         """Those that killed, three times without any mutant."""
         killers = sorted({t.killers[0] for t in self.trials if t.verdict == KILLED})
         if not killers:
             return
         say(f"{len(killers)} tests that killed must pass three times without a mutant")
         expression = "^(" + "|".join(re.escape(k) for k in killers) + ")$"
-        said = self.run(workshop, workshop.modules(), "again", "--filter", expression,
-                        "--repeat", "3")
+        said = self.run_unchanged("again", "--filter", expression, "--repeat", "3")
         if said is None:
             raise LabError(f"the tests that killed cannot be run again: see {self.results}/again")
         failed = {re.sub(r"@\d+", "", f["test"]) for f in said["failures"]}
@@ -225,7 +229,7 @@ class Score:
                     self.base, self.source, os.path.join(where, str(n)),
                     os.path.join(TOP, "scripts", "mutants", "make.sh")))
             if not self.arguments.build_only:
-                self.baseline(self.workshops[0])
+                self.baseline()
             self.began = time.monotonic()
             self.trials = [Trial(m) for m in mutants]
             free = list(self.workshops)
@@ -239,7 +243,7 @@ class Score:
                     free.append(workshop)
 
             run_all([lambda t=t: take(t) for t in self.trials], len(self.workshops))
-            self.recheck(self.workshops[0])
+            self.recheck()
         self.write()
         return self.report()
 
@@ -300,7 +304,9 @@ def main():
     try:
         if not os.path.isdir(arguments.folder):
             raise LabError(f"MUTANTS_DIR={arguments.folder}: no such folder")
-        return Score(arguments).go(chosen(arguments))
+        # A name that is not there costs no build.
+        mutants = chosen(arguments)
+        return Score(arguments).go(mutants)
     except LabError as error:
         if str(error):
             print(f"uobjscope: {error}", file=sys.stderr)

@@ -73,6 +73,13 @@ def make_tree(built, folder, modules, where):
         subprocess.run(["strip", "-g", "-o", to, os.path.join(folder, module)], check=True)
 
 
+def modules_in(folder):
+    """All modules that there are, as files below the folder."""
+    return sorted(os.path.relpath(os.path.join(here, name), folder)
+                  for here, _, names in os.walk(folder)
+                  for name in names if name.endswith(".ko"))
+
+
 class Workshop:
     """A private copy of the base, in which one mutant after the other is built."""
 
@@ -189,6 +196,4 @@ class Workshop:
 
     def modules(self):
         """All modules that there are, as files below the folder."""
-        return sorted(os.path.relpath(os.path.join(here, name), self.folder)
-                      for here, _, names in os.walk(self.folder)
-                      for name in names if name.endswith(".ko"))
+        return modules_in(self.folder)
