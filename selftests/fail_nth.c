@@ -1534,7 +1534,7 @@ FIXTURE_SETUP(fail_nth_unbind)
 	 */
 	marker_expect("WARNING: .*(drivers/infiniband/|include/rdma/)");
 	marker_expect("violation: (" CONSEQUENCES ") ");
-	marker_expect("^(mlx5_core |infiniband ).*(fail|destroy|not|unable)");
+	marker_expect("^(mlx5_core |infiniband |mlx5_ib: ).*(fail|destroy|not|unable)");
 	ASSERT_NE(NULL, unbind_baseline(&self->bed.dev));
 	ASSERT_EQ(0, rebind_find(&self->rebind, &self->bed.dev));
 	self->nth = fail_nth_open(0);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -27,6 +28,7 @@
 
 #include "common/bed.h"
 #include "common/caller.h"
+#include "common/connection.h"
 #include "common/dm_ops.h"
 #include "common/entry_ops.h"
 #include "common/kernel_counts.h"
@@ -1312,26 +1314,168 @@ TEST_F(uobject, uobj_02_region_becomes_another)
 	ASSERT_EQ(0, munmap(memory, size));
 }
 
-/* mlx5_ib's MLX5_IB_MMAP_CORE_CLOCK, as disassociate.c has it. */
-#define CLOCK_OFFSET	((off_t)5 << 8 << 12)
+/*
+ * UOBJ-02: A completion queue is destroyed while an event of it waits to be read.  Nobody
+ * reads that any more, as what it names is gone.
+ */
+TEST_F(uobject, uobj_02_queue_with_an_event)
+{
+	struct connection_options options = connection_defaults;
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_SEND };
+	struct ibv_pd *pd = ibv_alloc_pd(self->ctx);
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(self->ctx);
+	struct pollfd waiting = { .events = POLLIN };
+	struct end from, to;
+	struct ibv_wc wc;
+
+	ASSERT_NE(NULL, pd);
+	ASSERT_NE(NULL, channel);
+	waiting.fd = channel->fd;
+	end_make(pd, &options, &from);
+	options.channel = channel;
+	end_make(pd, &options, &to);
+	end_connect(&from, &to, &options);
+	end_connect(&to, &from, &options);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=COMP_CHANNEL"), "ref=3 state=live");
+	ASSERT_EQ(0, ibv_req_notify_cq(to.cq, 0));
+	post_receive(&to, 2, NULL);
+	post(&from, &wr, NULL);
+	ASSERT_EQ(1, poll(&waiting, 1, 20000));
+	end_wait(&to, 2, IBV_WC_SUCCESS, &wc);
+	end_destroy(&to);
+	ASSERT_EQ(0, poll(&waiting, 1, 0));
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=COMP_CHANNEL"), "ref=2 state=live");
+	end_destroy(&from);
+	ASSERT_EQ(0, ibv_destroy_comp_channel(channel));
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* Where the pages of a context are that have no mmap entry, by enum mlx5_ib_mmap_cmd. */
+static off_t page_of(enum mlx5_ib_mmap_cmd command, unsigned int index)
+{
+	return ((off_t)(index & 0xff00) << 8 | command << 8 | (index & 0xff)) << 12;
+}
+
+static void *map_page(int fd, int flags, off_t off)
+{
+	return mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, flags, fd, off);
+}
+
+#define map_page_err(err, fd, flags, off) \
+do { \
+	ASSERT_EQ(MAP_FAILED, map_page(fd, flags, off)); \
+	ASSERT_EQ(err, errno); \
+} while (0)
 
 /*
- * ENT-04: The device's page with its clock is for reading.  A mapping that could be written
- * is refused, and one that is there does not become one.
+ * ENT-04: The pages with the clock, the device's own and that of its driver, are for
+ * reading.  A mapping that could be written is refused, and one that is there does not
+ * become one.
  */
 TEST_F(uobject, ent_04_clock_is_for_reading)
 {
+	static const enum mlx5_ib_mmap_cmd clocks[] = {
+		MLX5_IB_MMAP_CORE_CLOCK, MLX5_IB_MMAP_CLOCK_INFO,
+	};
 	const size_t page = sysconf(_SC_PAGESIZE);
+	unsigned int i;
 	void *map;
 
-	ASSERT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd,
-				   CLOCK_OFFSET));
-	ASSERT_EQ(EPERM, errno);
-	map = mmap(NULL, page, PROT_READ, MAP_SHARED, self->fd, CLOCK_OFFSET);
-	ASSERT_NE(MAP_FAILED, map);
-	ASSERT_EQ(-1, mprotect(map, page, PROT_READ | PROT_WRITE));
-	ASSERT_EQ(EACCES, errno);
-	ASSERT_EQ(0, munmap(map, page));
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		map_page_err(EPERM, self->fd, MAP_SHARED, page_of(clocks[i], 0));
+		ASSERT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ, MAP_PRIVATE, self->fd,
+					   page_of(clocks[i], 0)));
+		ASSERT_EQ(EINVAL, errno);
+		map = mmap(NULL, page, PROT_READ, MAP_SHARED, self->fd, page_of(clocks[i], 0));
+		ASSERT_NE(MAP_FAILED, map)
+			TH_LOG("command %d: %m", clocks[i]);
+		ASSERT_EQ(-1, mprotect(map, page, PROT_READ | PROT_WRITE));
+		ASSERT_EQ(EACCES, errno);
+		ASSERT_EQ(0, munmap(map, page));
+	}
+	/* Of another version. */
+	map_page_err(EOPNOTSUPP, self->fd, MAP_SHARED, page_of(MLX5_IB_MMAP_CLOCK_INFO, 1));
+}
+
+/* A context of a program that knows nothing of UAR objects. */
+static int open_with_pages(const struct device *dev, uint32_t registers,
+			   struct mlx5_ib_alloc_ucontext_resp *answer)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 request = {
+		.total_num_bfregs = registers,
+		.max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+	};
+	uint32_t vectors, support[2];
+	struct ib_uverbs_attr attr[] = {
+		uverbs_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors)),
+		uverbs_out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, support, sizeof(support)),
+		uverbs_in(UVERBS_ATTR_UHW_IN, &request, sizeof(request)),
+		uverbs_out(UVERBS_ATTR_UHW_OUT, answer, sizeof(*answer)),
+	};
+	const int fd = open_file(dev);
+
+	if (fd >= 0)
+		errno = uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attr, 4);
+	return fd >= 0 && !errno ? fd : -1;
+}
+
+#define REGISTERS	16
+
+/*
+ * ENT-04, ENT-06: A context without UAR objects has pages of its own from the start.  No
+ * mmap entry is behind them, but their mappings are tracked, and keep the context.
+ */
+TEST_F(uobject, ent_06_pages_without_an_entry)
+{
+	static const enum mlx5_ib_mmap_cmd commands[] = {
+		MLX5_IB_MMAP_REGULAR_PAGE, MLX5_IB_MMAP_NC_PAGE,
+	};
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct mlx5_ib_alloc_ucontext_resp answer = {};
+	void *map[ARRAY_SIZE(commands)];
+	int fd, at_rest, uars;
+	unsigned int i, pages;
+
+	marker_expect("infiniband .*: uar_mmap:.*: (invalid uar index|rdma_user_mmap_io failed)");
+	ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, "uar", &at_rest));
+	fd = open_with_pages(&self->bed.dev, REGISTERS, &answer);
+	ASSERT_LE(0, fd)
+		TH_LOG("%m");
+	counts_of(_metadata, &self->counts, fd);
+	/* Of each UAR a program has two registers, and of each page one or more UARs. */
+	pages = REGISTERS / 2 / answer.num_uars_per_page;
+	ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, "uar", &uars));
+	ASSERT_EQ(at_rest + REGISTERS / 2, uars);
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		map[i] = map_page(fd, MAP_SHARED, page_of(commands[i], i));
+		ASSERT_NE(MAP_FAILED, map[i])
+			TH_LOG("command %d: %m", commands[i]);
+		map_page_err(EINVAL, fd, MAP_SHARED, page_of(commands[i], pages));
+		map_page_err(EINVAL, fd, MAP_PRIVATE, page_of(commands[i], i));
+		ASSERT_EQ(MAP_FAILED, mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+					   page_of(commands[i], i)));
+		ASSERT_EQ(EINVAL, errno);
+	}
+	/* The library's own contexts have UAR objects in place of them. */
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		map_page_err(EINVAL, self->fd, MAP_SHARED, page_of(commands[i], 0));
+	LOOK();
+	ASSERT_ONE(UFILE, OUR_UFILE, scope_kv("umaps=%zu", ARRAY_SIZE(map)));
+	ASSERT_NONE(MMAP, OURS(""));
+	ASSERT_LEDGER(uars, "uar");
+
+	ASSERT_EQ(0, close(fd));
+	/* Mappings keep the file. */
+	ASSERT_LEDGER(uars, "uar");
+	for (i = 0; i < ARRAY_SIZE(map); i++)
+		ASSERT_EQ(0, munmap(map[i], page));
+	ASSERT_LEDGER(at_rest, "uar");
+	LOOK();
+	ASSERT_NONE(UFILE, OUR_UFILE);
 }
 
 /* What the control group is charged for. */

@@ -41,6 +41,10 @@ REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest 
                     r"|TIMEOUT|no result")
 # They cost minutes and see nothing of a user object that others do not see.
 LEFT_OUT = ("idle.sh",)
+# These run last, for every mutant alike: they look at the device, or are slow.
+LAST = ("storms", "device_commands", "device_queues", "device_ledger", "data_path",
+        "data_path_errors", "fatal", "device_commands.sh", "recover.sh", "data_path.sh",
+        "two_hcas.sh", "cycles.sh", "reload.sh")
 
 
 def say(text):
@@ -85,8 +89,10 @@ class Score:
         with open(os.path.join(self.built, "install", "kselftest-list.txt"),
                   encoding="utf-8") as lines:
             there = [line.split(":", 1)[1] for line in lines.read().split()]
-        self.programs = arguments.tests or [p for p in there if p not in LEFT_OUT and
-                                            not p.startswith(("bench_", "drgn_"))]
+        there = [p for p in there if p not in LEFT_OUT and not p.startswith(("bench_", "drgn_"))]
+        # The sort is stable.
+        self.programs = arguments.tests or sorted(
+            there, key=lambda p: LAST.index(p) if p in LAST else -1)
         self.lock = threading.Lock()
         self.debug_built = None
         self.began = time.monotonic()

@@ -109,5 +109,44 @@ class TheVerdict(unittest.TestCase):
         self.assertEqual((1, 0), result)
 
 
+JUMPS = """\
+int second(void)
+{
+	if (x) {
+		x = longer_than_a_line(y,
+				       z);
+		goto out;
+	}
+	if (y)
+		goto out;
+	switch (z) {
+	case 1:
+		break;
+	}
+out:
+	return 0;
+}
+""".split("\n")
+
+
+class Jumps(unittest.TestCase):
+    """A jump without code of its own was reached with the statement before it."""
+
+    def test_behind_a_statement(self):
+        self.assertTrue(cov.jumped(JUMPS, 6, {3, 4}))
+
+    def test_behind_one_that_was_not_reached(self):
+        self.assertFalse(cov.jumped(JUMPS, 6, {3}))
+
+    def test_behind_a_condition(self):
+        self.assertFalse(cov.jumped(JUMPS, 9, {3, 8}))
+
+    def test_behind_a_label(self):
+        self.assertFalse(cov.jumped(JUMPS, 12, {10, 11}))
+
+    def test_what_is_no_jump(self):
+        self.assertFalse(cov.jumped(JUMPS, 8, {3, 4, 6}))
+
+
 if __name__ == "__main__":
     unittest.main()

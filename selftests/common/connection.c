@@ -61,7 +61,7 @@ int _end_make(struct ibv_pd *pd, const struct connection_options *o, struct end 
 	end->lid = port.lid;
 	if (ibv_query_gid(pd->context, PORT, 0, &end->gid))
 		return errno;
-	end->cq = ibv_create_cq(pd->context, 2 * o->depth, NULL, NULL, 0);
+	end->cq = ibv_create_cq(pd->context, 2 * o->depth, NULL, o->channel, 0);
 	if (!end->cq)
 		return errno;
 	init.send_cq = end->cq;

@@ -29,6 +29,7 @@
  * @rnr_retries: how often one that nobody was ready for is, 7 for ever
  * @rnr_timer: when
  * @psn: of the first packet
+ * @channel: where its completion queue can call, or NULL
  */
 struct connection_options {
 	enum ibv_qp_type type;
@@ -41,6 +42,7 @@ struct connection_options {
 	int rnr_retries;
 	int rnr_timer;
 	uint32_t psn;
+	struct ibv_comp_channel *channel;
 };
 
 /* Loss is found out within milliseconds, unreadiness never. */
