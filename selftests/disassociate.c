@@ -32,6 +32,7 @@
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
 #include "common/known.h"
+#include "common/rebind.h"
 #include "common/touch.h"
 #include "common/unbind.h"
 #include "common/uverbs_ioctl.h"
@@ -1400,6 +1401,64 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	ibv_unimport_dm(p.dm);
 	ASSERT_EQ(0, ibv_close_device(other));
 	ASSERT_EQ(0, close(fd));
+}
+
+/*
+ * ATT-04, ATT-09: The first region of a device that was just probed finds the driver's own
+ * queues missing, and the device has none to give.  Nothing is left of it, and the next one
+ * asks for them again.
+ */
+TEST_F_TIMEOUT(disassociate, att_04_first_region_of_a_device, TIMEOUT)
+{
+	static const char * const refused[] = {
+		"opcode=CREATE_CQ status=limits_exceeded\n",
+		"opcode=CREATE_QP status=limits_exceeded\n",
+		"opcode=RST2INIT_QP status=limits_exceeded\n",
+		"opcode=CREATE_EQ status=limits_exceeded\n",
+	};
+	struct dmabuf_importer_export export = { .size = DM_SIZE };
+	struct dmabuf_importer_export_query query;
+	struct ibv_context *ctx;
+	struct rebind rebind;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	int qps, now;
+	unsigned int i;
+
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.* status limits exceeded");
+	marker_expect("infiniband .*: (create_qp:|mlx5r_umr_)");
+	importer_export(self->imp, &export);
+	ASSERT_EQ(0, rebind_find(&rebind, &self->bed.dev));
+	ASSERT_EQ(0, rebind_unbind(&rebind));
+	ASSERT_EQ(0, rebind_bind(&rebind));
+	ctx = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, ctx);
+	pd = ibv_alloc_pd(ctx);
+	ASSERT_NE(NULL, pd);
+	ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, "qp", &qps));
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", refused[i]));
+		mr_reg_dmabuf_err(ENOMEM, pd, 0, DM_SIZE, export.fd);
+		importer_export_query(self->imp, export.id, &query);
+		ASSERT_EQ(query.attaches, query.detaches);
+		ASSERT_EQ(query.maps, query.unmaps);
+		ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, "qp", &now));
+		/* The last one is about page faults; the queues for work are there by then. */
+		ASSERT_EQ(qps + (i == ARRAY_SIZE(refused) - 1), now)
+			TH_LOG("%s", refused[i]);
+	}
+	mr_reg_dmabuf(pd, 0, DM_SIZE, export.fd, &mr);
+	importer_export_query(self->imp, export.id, &query);
+	ASSERT_EQ(query.attaches, query.detaches + 1);
+	mr_dereg(mr);
+	importer_export_query(self->imp, export.id, &query);
+	ASSERT_EQ(query.attaches, query.detaches);
+	ASSERT_EQ(query.maps, query.unmaps);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, ibv_close_device(ctx));
+	ASSERT_EQ(0, close(export.fd));
+	/* What it makes once is there again for who comes next. */
+	ASSERT_EQ(0, device_warm_up(&self->bed.dev));
 }
 
 int main(int argc, char **argv)

@@ -904,6 +904,8 @@ TEST_F(dm, dm_14_impossible_sizes)
 			 self->bed.dev.info.memic.size + self->page_size, 0);
 	ASSERT_EQ(EINVAL, alloc_aligned(self->ctx, 200));
 	ASSERT_EQ(EOPNOTSUPP, alloc_of_type(self->ctx->cmd_fd, 99));
+	/* Of 32 bits. */
+	ASSERT_EQ(EINVAL, alloc_of_type(self->ctx->cmd_fd, 1ULL << 32));
 	LOOK();
 	ASSERT_UNCHANGED();
 	ASSERT_COMMANDS(0, VHCA_ALLOC_MEMIC);

@@ -26,6 +26,7 @@
 
 #include "common/bed.h"
 #include "common/dm_ops.h"
+#include "common/entry_ops.h"
 #include "common/fail_nth.h"
 #include "common/importer.h"
 #include "common/kernel_signs.h"
@@ -1506,6 +1507,103 @@ TEST_F_TIMEOUT(fail_nth, dmabuf_05_released_by_worker, 300)
 		EXPECT_NE(NULL, exception_for("release by a worker", site, variant->what, 0));
 	}
 	scope_drop(&state.scope);
+}
+
+/* Slots of a node of an xarray (XA_CHUNK_SIZE). */
+#define NODE		64
+
+/* Entries of one page until the next offset is the given slot of a node. */
+static int fill_offsets(struct scene *scene, enum entry_kind kind, unsigned int slot)
+{
+	struct entry entry;
+	int err;
+
+	do
+		err = _entry_alloc(scene->ctx->cmd_fd, kind, 1, &entry);
+	while (!err && (entry.off / sysconf(_SC_PAGESIZE) + 1) % NODE != slot);
+	return err;
+}
+
+static int fill_handles(struct scene *scene)
+{
+	struct entry entry;
+	int err;
+
+	do
+		err = _entry_alloc(scene->ctx->cmd_fd, ENTRY_VAR, 1, &entry);
+	while (!err && (entry.handle + 1) % NODE);
+	return err;
+}
+
+/* DM_MAP_OP_ADDR without a mapping, for an operation that is the first or not. */
+static int first_op(struct scene *scene)
+{
+	return _raw_dm_map_op(scene->ctx->cmd_fd, scene->dm->handle, 0, 0);
+}
+
+static int second_op(struct scene *scene)
+{
+	return _raw_dm_map_op(scene->ctx->cmd_fd, scene->dm->handle, 1, 0);
+}
+
+/*
+ * A call fails as no allocation in that function of the kernel succeeds; afterwards it
+ * succeeds, and is undone.
+ */
+static void starve(struct __test_metadata *_metadata, struct _test_data_fail_nth *self,
+		   const char *function, int (*call)(struct scene *scene),
+		   int (*undo)(struct scene *scene))
+{
+	struct scene *scene = &self->scene;
+	struct state state = {};
+	int left, err;
+
+	ASSERT_EQ(0, state_take(scene->dev, &state));
+	ASSERT_EQ(0, fail_nth_begin(FAIL_NTH_MEMORY));
+	ASSERT_EQ(0, fail_nth_worker(function, MANY));
+	err = call(scene);
+	left = fail_nth_worker_left();
+	fail_nth_worker_end();
+	ASSERT_EQ(ENOMEM, err)
+		TH_LOG("with %d failed allocations in %s()", MANY - left, function);
+	ASSERT_LT(left, MANY);
+	ASSERT_TRUE(state_is_back(scene->dev, &state, PATIENCE));
+	ASSERT_EQ(0, call(scene));
+	if (undo) {
+		ASSERT_EQ(0, undo(scene));
+		ASSERT_TRUE(state_is_back(scene->dev, &state, PATIENCE));
+	}
+	scope_drop(&state.scope);
+}
+
+#define STARVE(function, call, undo)	starve(_metadata, self, function, call, undo)
+
+/*
+ * ENT-07, UOBJ-10, ENT-02: Handles and offsets are slots of nodes.  Where a new node is
+ * needed the kernel tries twice to get one, so that one allocation that fails shows nothing.
+ * If none succeeds the call fails; the slots that an entry of several pages had taken in
+ * the node before are free again, for the next call.
+ */
+TEST_F_TIMEOUT(fail_nth, ent_07_no_node, 300)
+{
+	struct scene *scene = &self->scene;
+
+	if (variant->what != FAIL_NTH_MEMORY)
+		SKIP(return, "nothing is copied from or to the program there");
+	if (self->bed.dev.info.var.count < 3 * NODE)
+		SKIP(return, "fewer than %d VARs: load mlx5_vhca with more", 3 * NODE);
+	ASSERT_EQ(0, fill_handles(scene));
+	STARVE("idr_add_uobj", alloc_pd, dealloc_pd);
+	ASSERT_EQ(0, fill_offsets(scene, ENTRY_VAR, 0));
+	STARVE("rdma_user_mmap_entry_insert_range", alloc_var, free_var);
+	STARVE("rdma_user_mmap_entry_insert_range", alloc_uar, free_uar);
+	ASSERT_EQ(0, fill_offsets(scene, ENTRY_MEMIC, NODE - 1));
+	STARVE("rdma_user_mmap_entry_insert_range", alloc_dm, free_dm);
+	if (self->bed.dev.info.memic_operations & 1)
+		STARVE("rdma_user_mmap_entry_insert_range", first_op, NULL);
+	/* The nodes of its offsets are there now. */
+	if (self->bed.dev.info.memic_operations & 2)
+		STARVE("__xa_insert", second_op, NULL);
 }
 
 FIXTURE(fail_nth_unbind)

@@ -1405,6 +1405,7 @@ static int open_with_pages(const struct device *dev, uint32_t registers,
 {
 	const struct mlx5_ib_alloc_ucontext_req_v2 request = {
 		.total_num_bfregs = registers,
+		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
 		.max_cqe_version = 1,
 		.lib_caps = MLX5_LIB_CAP_4K_UAR,
 	};
@@ -1416,10 +1417,16 @@ static int open_with_pages(const struct device *dev, uint32_t registers,
 		uverbs_out(UVERBS_ATTR_UHW_OUT, answer, sizeof(*answer)),
 	};
 	const int fd = open_file(dev);
+	int err;
 
-	if (fd >= 0)
-		errno = uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attr, 4);
-	return fd >= 0 && !errno ? fd : -1;
+	if (fd < 0)
+		return -1;
+	err = uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attr, 4);
+	if (!err)
+		return fd;
+	close(fd);
+	errno = err;
+	return -1;
 }
 
 #define REGISTERS	16
@@ -1476,6 +1483,124 @@ TEST_F(uobject, ent_06_pages_without_an_entry)
 	ASSERT_LEDGER(at_rest, "uar");
 	LOOK();
 	ASSERT_NONE(UFILE, OUR_UFILE);
+}
+
+/*
+ * UOBJ-10: A context that asks for registers that there are not, or that the device does not
+ * give, is none; the user context and the UARs that it had are given back.
+ */
+TEST_F(uobject, uobj_10_context_refused)
+{
+	static const char * const made[] = { "uctx", "uar" };
+	static const struct {
+		uint32_t registers;
+		const char *fault;
+		int err;
+	} refused[] = {
+		{ 0, "", EINVAL },
+		{ 1 << 16, "", ENOMEM },
+		{ REGISTERS, "opcode=ALLOC_UAR nth=3 status=limits_exceeded\n", ENOMEM },
+		{ REGISTERS, "opcode=CREATE_UCTX status=limits_exceeded\n", ENOMEM },
+	};
+	struct mlx5_ib_alloc_ucontext_resp answer;
+	int before[ARRAY_SIZE(made)];
+	unsigned int i, k;
+
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.* status limits exceeded");
+	marker_expect("infiniband .*: (allocate_uars|mlx5_ib_alloc_ucontext):");
+	for (k = 0; k < ARRAY_SIZE(made); k++)
+		ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, made[k],
+					       &before[k]));
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		self->at = refused[i].fault;
+		ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", refused[i].fault));
+		ASSERT_EQ(-1, open_with_pages(&self->bed.dev, refused[i].registers, &answer));
+		ASSERT_EQ(refused[i].err, errno);
+		for (k = 0; k < ARRAY_SIZE(made); k++)
+			ASSERT_LEDGER(before[k], made[k]);
+	}
+	LOOK();
+	ASSERT_UNCHANGED();
+}
+
+/* A command with a queue pair's number, as the library passes it to the device. */
+struct queue_command {
+	struct ibv_qp *qp;
+	uint16_t opcode;
+	uint32_t number;
+};
+
+static int queue_command(void *arg)
+{
+	const struct queue_command *command = arg;
+	uint32_t in[64] = {}, out[256];
+
+	in[0] = htobe32((uint32_t)command->opcode << 16);
+	in[2] = htobe32(command->number);
+	return command->opcode == VHCA_QUERY_QP ?
+	       mlx5dv_devx_qp_query(command->qp, in, 16, out, sizeof(out)) :
+	       mlx5dv_devx_qp_modify(command->qp, in, 16, out, 16);
+}
+
+/*
+ * UOBJ-13, UOBJ-04: A command to the device about an object has it locked for reading, so
+ * that it is not destroyed meanwhile.  It can be about no other object than the one that it
+ * names, of whatever type that is.
+ */
+TEST_F(uobject, uobj_13_command_about_a_queue)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(self->ctx);
+	struct queue_command ask, change;
+	struct caller caller;
+	struct ibv_dm *dm;
+	uint32_t handle;
+	struct end end;
+
+	ASSERT_NE(NULL, pd);
+	end_make(pd, &connection_defaults, &end);
+	ask = (struct queue_command){ end.qp, VHCA_QUERY_QP, end.qp->qp_num };
+	change = (struct queue_command){ end.qp, VHCA_2RST_QP, end.qp->qp_num };
+	ASSERT_EQ(0, queue_command(&ask));
+	ASSERT_EQ(0, queue_command(&change));
+	ask.number++;
+	change.number++;
+	ASSERT_EQ(EINVAL, queue_command(&ask));
+	ASSERT_EQ(EINVAL, queue_command(&change));
+	ask.number--;
+	change.number--;
+
+	/* The same by a handle that is another's, and by none. */
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	handle = end.qp->handle;
+	end.qp->handle = dm->handle;
+	ASSERT_EQ(EINVAL, queue_command(&ask));
+	ASSERT_EQ(EINVAL, queue_command(&change));
+	end.qp->handle = handle + 1000;
+	ASSERT_EQ(ENOENT, queue_command(&ask));
+	ASSERT_EQ(ENOENT, queue_command(&change));
+	end.qp->handle = handle;
+
+	DELAY("QUERY_QP");
+	caller_start(&caller, queue_command, &ask);
+	caller_waits(&caller, "mlx5_cmd_do");
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=QP"), "usecnt=1");
+	ASSERT_EQ(EBUSY, ibv_destroy_qp(end.qp));
+	GO_ON();
+	caller_end(&caller, 0);
+	DELAY("2RST_QP");
+	caller_start(&caller, queue_command, &change);
+	caller_waits(&caller, "mlx5_cmd_do");
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=QP"), "usecnt=1");
+	ASSERT_EQ(EBUSY, ibv_destroy_qp(end.qp));
+	GO_ON();
+	caller_end(&caller, 0);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=QP"), "ref=2 usecnt=0 state=live");
+	end_destroy(&end);
+	dm_free(dm);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
 }
 
 /* What the control group is charged for. */
