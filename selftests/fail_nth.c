@@ -1606,6 +1606,15 @@ TEST_F_TIMEOUT(fail_nth, ent_07_no_node, 300)
 		STARVE("__xa_insert", second_op, NULL);
 }
 
+/* ATT-04: The same of the key by which page faults find a region on a dma-buf. */
+TEST_F_TIMEOUT(fail_nth, att_04_no_node, 300)
+{
+	if (variant->what != FAIL_NTH_MEMORY)
+		SKIP(return, "nothing is copied from or to the program there");
+	ASSERT_EQ(0, _dmabuf_export(self->scene.dm, &self->scene.fd));
+	STARVE("mlx5r_store_odp_mkey", reg_dmabuf, dereg_mr);
+}
+
 FIXTURE(fail_nth_unbind)
 {
 	struct bed bed;

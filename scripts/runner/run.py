@@ -215,7 +215,7 @@ class Guest:
             if self.program:
                 test = self.program.line(line)
                 if test:
-                    self.run.saw(self.program, test)
+                    self.saw(test)
             return
         word, *rest = line[1:].split(" ")
         if word == "boot":
@@ -263,6 +263,10 @@ class Guest:
             if self.leaves_traces:
                 self.log.leavings()
             self.deadline = None
+
+    def saw(self, test):
+        """A result has come; it is shown at once."""
+        self.run.saw(self.program, test)
 
     def end_program(self, trouble):
         program = self.program
@@ -337,6 +341,10 @@ class OwnGuest(Guest):
 
     def programs(self):
         return [self.private]
+
+    def saw(self, test):
+        # What it means is known when the guest has gone.
+        pass
 
     def settle(self):
         """Nothing but the expected outcome counts, if it was seen."""
