@@ -1593,7 +1593,7 @@ TEST_F_TIMEOUT(fail_nth, ent_07_no_node, 300)
 	if (self->bed.dev.info.var.count < 3 * NODE)
 		SKIP(return, "fewer than %d VARs: load mlx5_vhca with more", 3 * NODE);
 	ASSERT_EQ(0, fill_handles(scene));
-	STARVE("idr_add_uobj", alloc_pd, dealloc_pd);
+	STARVE("__xa_alloc", alloc_pd, dealloc_pd);
 	ASSERT_EQ(0, fill_offsets(scene, ENTRY_VAR, 0));
 	STARVE("rdma_user_mmap_entry_insert_range", alloc_var, free_var);
 	STARVE("rdma_user_mmap_entry_insert_range", alloc_uar, free_uar);
@@ -1612,7 +1612,7 @@ TEST_F_TIMEOUT(fail_nth, att_04_no_node, 300)
 	if (variant->what != FAIL_NTH_MEMORY)
 		SKIP(return, "nothing is copied from or to the program there");
 	ASSERT_EQ(0, _dmabuf_export(self->scene.dm, &self->scene.fd));
-	STARVE("mlx5r_store_odp_mkey", reg_dmabuf, dereg_mr);
+	STARVE("__xa_store", reg_dmabuf, dereg_mr);
 }
 
 FIXTURE(fail_nth_unbind)
