@@ -86,22 +86,14 @@ u8 vhca_cmd_create_eq(struct vhca *v, struct vhca_cmd *cmd)
 	return MLX5_CMD_STAT_OK;
 }
 
-/**
- * vhca_eq_post - write an event queue entry and raise the interrupt
- * @v: the device
- * @eq: the queue
- * @type: MLX5_EVENT_TYPE_*
- * @data: the event's data
- * @len: bytes of it, at most sizeof(union ev_data)
- *
- * The driver gives the consumer index through a UAR page, which is not
- * watched, so an overrun would not be noticed; queues are large enough that
- * there is none, since each CQ has at most one event outstanding.
- *
- * Context: firmware thread, vhca.lock held
+/*
+ * Write an entry; false if there is no place for it.  The driver gives the
+ * consumer index through a UAR page, which is not watched, so an overrun would
+ * not be noticed; queues are large enough that there is none, since each CQ has
+ * at most one event outstanding.
  */
-void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
-		  const void *data, size_t len)
+static bool vhca_eq_write(struct vhca *v, struct vhca_eq *eq, u8 type,
+			  const void *data, size_t len)
 {
 	u32 entries = BIT(eq->log_size);
 	u32 i = eq->pi & (entries - 1);
@@ -109,7 +101,7 @@ void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 
 	eqe = vhca_buffer_at(&eq->buffer, i * sizeof(*eqe), sizeof(*eqe));
 	if (!eqe)
-		return;
+		return false;
 	memset(eqe, 0, offsetof(struct mlx5_eqe, owner));
 	eqe->type = type;
 	memcpy(&eqe->data, data, min(len, sizeof(eqe->data)));
@@ -118,7 +110,24 @@ void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 	WRITE_ONCE(eqe->owner, !!(eq->pi & entries));
 	eq->pi++;
 	v->stats.events++;
-	vhca_msi_raise(v, eq->vector);
+	return true;
+}
+
+/**
+ * vhca_eq_post - write an event queue entry and raise the interrupt
+ * @v: the device
+ * @eq: the queue
+ * @type: MLX5_EVENT_TYPE_*
+ * @data: the event's data
+ * @len: bytes of it, at most sizeof(union ev_data)
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
+		  const void *data, size_t len)
+{
+	if (vhca_eq_write(v, eq, type, data, len))
+		vhca_msi_raise(v, eq->vector);
 }
 
 /**
@@ -148,6 +157,7 @@ void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn)
  * @v: the device
  * @entry: its entry in the command queue
  * @seq: its sequence number
+ * @quiet: write the entry and raise no interrupt
  *
  * Only to event queues that are older than the command: the driver polls for
  * the CREATE_EQ that makes its command EQ, and an event for that command
@@ -155,7 +165,8 @@ void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn)
  *
  * Context: firmware thread, vhca.lock held
  */
-void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq)
+void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq,
+			  bool quiet)
 {
 	struct mlx5_eqe_cmd event = { .vector = cpu_to_be32(BIT(entry)) };
 	struct vhca_object *object;
@@ -164,9 +175,14 @@ void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq)
 	xa_for_each(&v->ledger.by_id[VHCA_EQ], eqn, object) {
 		struct vhca_eq *eq = to_vhca_eq(object);
 
-		if (eq->object.born_seq < seq &&
-		    eq->events[0] & BIT_ULL(MLX5_EVENT_TYPE_CMD))
-			vhca_eq_post(v, eq, MLX5_EVENT_TYPE_CMD, &event,
-				     sizeof(event));
+		if (eq->object.born_seq >= seq ||
+		    !(eq->events[0] & BIT_ULL(MLX5_EVENT_TYPE_CMD)) ||
+		    !vhca_eq_write(v, eq, MLX5_EVENT_TYPE_CMD, &event,
+				   sizeof(event)))
+			continue;
+		if (quiet)
+			vhca_msi_drop(v, eq->vector);
+		else
+			vhca_msi_raise(v, eq->vector);
 	}
 }

@@ -73,6 +73,8 @@ static const struct vhca_register vhca_registers[] = {
 	{ MLX5_REG_PTYS, MLX5_ST_SZ_BYTES(ptys_reg), vhca_ptys_read },
 	{ MLX5_REG_PMTU, MLX5_ST_SZ_BYTES(pmtu_reg), vhca_pmtu_read },
 	{ MLX5_REG_PVLC, MLX5_ST_SZ_BYTES(pvlc_reg), vhca_pvlc_read },
+	/* Timeouts: zeros leave the driver its own; asked for with cmd_timeout_ms. */
+	{ MLX5_REG_DTOR, MLX5_ST_SZ_BYTES(dtor_reg), NULL },
 	/* Only a physical function is told the host's byte order. */
 	{ MLX5_REG_HOST_ENDIANNESS, 16, NULL },
 };

@@ -155,8 +155,8 @@ const struct vhca_command *vhca_command_find_name(const char *name)
 
 static u8 vhca_command_dispatch(struct vhca *v, struct vhca_cmd *cmd)
 {
-	if (cmd->fault)
-		return cmd->fault;
+	if (cmd->fault.status)
+		return cmd->fault.status;
 	if (!cmd->row)
 		return MLX5_CMD_STAT_BAD_OP_ERR;
 	if (cmd->in_len < cmd->row->in_size)
@@ -164,6 +164,13 @@ static u8 vhca_command_dispatch(struct vhca *v, struct vhca_cmd *cmd)
 	if (cmd->out_len < cmd->row->out_size)
 		return MLX5_CMD_STAT_BAD_OUTP_LEN_ERR;
 	return cmd->row->handler(v, cmd);
+}
+
+static u32 vhca_command_syndrome(const struct vhca_cmd *cmd)
+{
+	if (!cmd->fault.status)
+		return VHCA_SYNDROME | cmd->opcode;
+	return cmd->fault.syndrome ?: VHCA_SYNDROME_FAULT | cmd->opcode;
 }
 
 /**
@@ -191,8 +198,7 @@ void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd)
 
 	cmd->status = vhca_command_dispatch(v, cmd);
 	if (cmd->status)
-		cmd->syndrome = (cmd->fault ? VHCA_SYNDROME_FAULT :
-					      VHCA_SYNDROME) | cmd->opcode;
+		cmd->syndrome = vhca_command_syndrome(cmd);
 	MLX5_SET(alloc_pd_out, cmd->out, status, cmd->status);
 	MLX5_SET(alloc_pd_out, cmd->out, syndrome, cmd->syndrome);
 
@@ -236,6 +242,33 @@ SAME_PLACE(dealloc_pd_in, pd, query_qp_in, qpn);
 SAME_PLACE(dealloc_pd_in, pd, modify_cq_in, cqn);
 SAME_PLACE(dealloc_pd_in, pd, modify_rmp_in, rmpn);
 SAME_PLACE(dealloc_pd_in, pd, arm_xrc_srq_in, xrc_srqn);
+
+/* Device memory is named by its address; all else that is no object of its own by number. */
+SAME_PLACE(dealloc_memic_in, memic_start_addr, modify_memic_in, memic_start_addr);
+static_assert(offsetofend(struct mlx5_ifc_dealloc_memic_in_bits, memic_start_addr) ==
+	      VHCA_COMMAND_HEAD * BITS_PER_BYTE);
+
+/**
+ * vhca_command_object - what a command names, without executing it
+ * @in: the first VHCA_COMMAND_HEAD bytes of its input
+ *
+ * Return: the id as the ledger has it, of whatever kind; 0 or something that
+ *	is no id for a command that names nothing
+ */
+u64 vhca_command_object(const void *in)
+{
+	switch (MLX5_GET(alloc_pd_in, in, opcode)) {
+	case MLX5_CMD_OP_DEALLOC_MEMIC:
+	case MLX5_CMD_OP_MODIFY_MEMIC:
+		return MLX5_GET64(dealloc_memic_in, in, memic_start_addr);
+	case MLX5_CMD_OP_MODIFY_GENERAL_OBJECT:
+	case MLX5_CMD_OP_QUERY_GENERAL_OBJECT:
+	case MLX5_CMD_OP_DESTROY_GENERAL_OBJECT:
+		return MLX5_GET(general_obj_in_cmd_hdr, in, obj_id);
+	default:
+		return MLX5_GET(dealloc_pd_in, in, pd);
+	}
+}
 
 /**
  * vhca_cmd_number - the number of the object that a command names

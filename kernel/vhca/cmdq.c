@@ -9,6 +9,9 @@
  * which is rung again only after it has completed, and the one for page
  * commands.  If the ring of one hid the other's, the owned entry is taken
  * after a grace period.
+ *
+ * So a regular command that a fault holds back holds all others back as well:
+ * the driver sends none before it is answered or given up.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,6 +34,7 @@ enum vhca_delivery {
 	VHCA_DELIVERY_BLOCK_NUMBER	= 0x3,
 	VHCA_DELIVERY_OUT_POINTER	= 0x4,
 	VHCA_DELIVERY_IN_POINTER	= 0x5,
+	VHCA_DELIVERY_FIRMWARE		= 0x6,
 	VHCA_DELIVERY_IN_LENGTH		= 0x7,
 	VHCA_DELIVERY_OUT_LENGTH	= 0x8,
 	VHCA_DELIVERY_DESCRIPTOR	= 0x10,
@@ -63,6 +67,8 @@ void vhca_cmdq_reset(struct vhca *v)
 	v->cmdq_dma = 0;
 	v->cmdq_hidden = 0;
 	v->cmdq_delayed = 0;
+	v->cmdq_unanswered = 0;
+	bitmap_zero(v->dropped, VHCA_MAX_VECTORS);
 	vhca_iseg_write(v, VHCA_CMDQ_HIGH, 0);
 	vhca_iseg_write(v, VHCA_CMDQ_LOW, VHCA_CMDQ_SIZES);
 	vhca_iseg_write(v, VHCA_DOORBELL, 0);
@@ -138,11 +144,42 @@ bool vhca_cmdq_rung(struct vhca *v)
  */
 bool vhca_cmdq_waits(struct vhca *v)
 {
-	return v->cmdq_hidden || v->cmdq_delayed;
+	return v->cmdq_hidden || v->cmdq_delayed || v->cmdq_unanswered;
 }
 
 /**
- * vhca_cmdq_hurry - end the delays of all commands
+ * vhca_cmdq_held - how many commands wait for being released
+ * @v: the device
+ *
+ * Context: vhca.lock held
+ * Return: the count
+ */
+unsigned int vhca_cmdq_held(struct vhca *v)
+{
+	unsigned int i, held = 0;
+
+	for_each_set_bit(i, &v->cmdq_delayed, VHCA_CMDQ_ENTRIES)
+		held += v->cmdq_entries[i].due_ns == VHCA_NEVER;
+	return held;
+}
+
+/**
+ * vhca_cmdq_release - have the commands executed that are held
+ * @v: the device
+ *
+ * Context: vhca.lock held
+ */
+void vhca_cmdq_release(struct vhca *v)
+{
+	unsigned int i;
+
+	for_each_set_bit(i, &v->cmdq_delayed, VHCA_CMDQ_ENTRIES)
+		if (v->cmdq_entries[i].due_ns == VHCA_NEVER)
+			v->cmdq_entries[i].due_ns = 0;
+}
+
+/**
+ * vhca_cmdq_hurry - have all commands executed and answered that wait for it
  * @v: the device
  *
  * Context: vhca.lock held
@@ -213,7 +250,7 @@ static enum vhca_delivery vhca_cmdq_execute(struct vhca *v,
 {
 	struct vhca_cmd cmd = {
 		.ns	 = entry->taken_ns,
-		.fault	 = entry->fault,
+		.fault	 = entry->effect,
 		.in	 = v->in,
 		.in_len	 = be32_to_cpu(layout->inlen),
 		.out	 = v->out,
@@ -252,6 +289,23 @@ static bool vhca_cmdq_due(struct vhca *v, unsigned int i, u32 rung)
 	return time_after(jiffies, v->cmdq_hidden_since + VHCA_CMDQ_GRACE);
 }
 
+/* What rules look at.  All commands have their opcode in the first half word. */
+static struct vhca_fault_subject
+vhca_cmdq_subject(struct vhca *v, const struct mlx5_cmd_layout *layout)
+{
+	u32 head[VHCA_COMMAND_HEAD / sizeof(u32)] = {};
+	u32 len = min_t(u32, be32_to_cpu(layout->inlen), sizeof(head));
+
+	/* One that cannot be delivered names nothing, and fails when executed. */
+	if (len < sizeof(layout->in) || vhca_gather(v, head, len, layout))
+		memcpy(head, layout->in, sizeof(head[0]));
+	return (struct vhca_fault_subject) {
+		.opcode	= MLX5_GET(alloc_pd_in, head, opcode),
+		.op_mod	= MLX5_GET(alloc_pd_in, head, op_mod),
+		.object	= vhca_command_object(head),
+	};
+}
+
 /*
  * Take an entry that is due, and find out what is to happen to it.  Returns
  * false if it is to be executed later; the other entry, work queues and other
@@ -260,19 +314,93 @@ static bool vhca_cmdq_due(struct vhca *v, unsigned int i, u32 rung)
 static bool vhca_cmdq_take(struct vhca *v, unsigned int i,
 			   const struct mlx5_cmd_layout *layout)
 {
+	struct vhca_fault_subject subject = vhca_cmdq_subject(v, layout);
 	struct vhca_cmdq_entry *entry = &v->cmdq_entries[i];
-	struct vhca_fault_effect effect;
 
-	/* All commands have their opcode in the first half word. */
-	effect = vhca_fault_apply(v, be32_to_cpu(layout->in[0]) >> 16);
+	entry->effect = vhca_fault_apply(v, &subject);
 	entry->taken_ns = ktime_get_ns();
-	entry->fault = effect.status;
-	entry->due_ns = entry->taken_ns +
-			(u64)effect.delay_ms * NSEC_PER_MSEC;
+	entry->due_ns = entry->effect.hold ? VHCA_NEVER : entry->taken_ns +
+			(u64)entry->effect.delay_ms * NSEC_PER_MSEC;
 	v->cmdq_hidden &= ~BIT(i);
-	if (effect.delay_ms)
-		v->cmdq_delayed |= BIT(i);
-	return !effect.delay_ms;
+	if (entry->due_ns == entry->taken_ns)
+		return true;
+	v->cmdq_delayed |= BIT(i);
+	return false;
+}
+
+/*
+ * Has the driver given up the command, or is it about to?  It then frees the
+ * messages, though the entry remains the device's (cmd_exec()), so they must not
+ * be looked at any more.
+ */
+static bool vhca_cmdq_given_up(struct vhca *v,
+			       const struct vhca_cmdq_entry *entry)
+{
+	u64 timeout_ms = v->params.cmd_timeout_ms ?: VHCA_CMD_TIMEOUT;
+
+	return ktime_get_ns() - entry->taken_ns >=
+	       timeout_ms * NSEC_PER_MSEC / 10 * 9;
+}
+
+static void vhca_cmdq_answer(struct vhca *v, unsigned int i,
+			     struct mlx5_cmd_layout *layout)
+{
+	struct vhca_cmdq_entry *entry = &v->cmdq_entries[i];
+
+	v->cmdq_unanswered &= ~BIT(i);
+	/* The answer is complete before the bit is cleared. */
+	smp_wmb();
+	WRITE_ONCE(layout->status_own, entry->delivery << 1);
+	vhca_eq_post_command(v, i, entry->seq, entry->effect.drop_interrupt);
+}
+
+/* An entry whose time has come; its answer is kept back if a fault wants that. */
+static void vhca_cmdq_finish(struct vhca *v, unsigned int i,
+			     struct mlx5_cmd_layout *layout, bool delayed)
+{
+	struct vhca_cmdq_entry *entry = &v->cmdq_entries[i];
+
+	v->cmdq_delayed &= ~BIT(i);
+	entry->seq = v->recorder.seq + 1;
+	entry->delivery = delayed && vhca_cmdq_given_up(v, entry) ?
+			  VHCA_DELIVERY_FIRMWARE :
+			  vhca_cmdq_execute(v, entry, layout);
+	/* DISABLE_HCA takes the queue away; there is no later then. */
+	if (!entry->effect.no_answer || !v->cmdq_dma) {
+		vhca_cmdq_answer(v, i, layout);
+		return;
+	}
+	entry->due_ns = VHCA_NEVER;
+	v->cmdq_unanswered |= BIT(i);
+}
+
+/* Returns true if something was done for the entry. */
+static bool vhca_cmdq_entry_poll(struct vhca *v, unsigned int i,
+				 struct mlx5_cmd_layout *layout, u32 rung)
+{
+	bool unanswered = v->cmdq_unanswered & BIT(i);
+	bool delayed = v->cmdq_delayed & BIT(i);
+
+	if ((delayed || unanswered) &&
+	    ktime_get_ns() < v->cmdq_entries[i].due_ns)
+		return false;
+	if (!(READ_ONCE(layout->status_own) & CMD_OWNER_HW)) {
+		v->cmdq_hidden &= ~BIT(i);
+		v->cmdq_delayed &= ~BIT(i);
+		v->cmdq_unanswered &= ~BIT(i);
+		return false;
+	}
+	/* The entry is complete when its ownership bit is set. */
+	smp_rmb();
+	if (unanswered) {
+		vhca_cmdq_answer(v, i, layout);
+		return true;
+	}
+	if (!delayed && (!vhca_cmdq_due(v, i, rung) ||
+			 !vhca_cmdq_take(v, i, layout)))
+		return false;
+	vhca_cmdq_finish(v, i, layout, delayed);
+	return true;
 }
 
 /**
@@ -305,35 +433,12 @@ bool vhca_cmdq_poll(struct vhca *v)
 	if (!queue) {
 		v->cmdq_hidden = 0;
 		v->cmdq_delayed = 0;
+		v->cmdq_unanswered = 0;
 		return false;
 	}
 
 	for (i = 0; i < VHCA_CMDQ_ENTRIES; i++) {
-		struct mlx5_cmd_layout *layout = &queue[i];
-		enum vhca_delivery delivery;
-		u64 seq = v->recorder.seq + 1;
-
-		if (!(READ_ONCE(layout->status_own) & CMD_OWNER_HW)) {
-			v->cmdq_hidden &= ~BIT(i);
-			v->cmdq_delayed &= ~BIT(i);
-			continue;
-		}
-		/* The entry is complete when its ownership bit is set. */
-		smp_rmb();
-		if (v->cmdq_delayed & BIT(i)) {
-			if (ktime_get_ns() < v->cmdq_entries[i].due_ns)
-				continue;
-		} else if (!vhca_cmdq_due(v, i, rung) ||
-			   !vhca_cmdq_take(v, i, layout)) {
-			continue;
-		}
-		v->cmdq_delayed &= ~BIT(i);
-		delivery = vhca_cmdq_execute(v, &v->cmdq_entries[i], layout);
-		executed = true;
-		/* The answer is complete before the bit is cleared. */
-		smp_wmb();
-		WRITE_ONCE(layout->status_own, delivery << 1);
-		vhca_eq_post_command(v, i, seq);
+		executed |= vhca_cmdq_entry_poll(v, i, &queue[i], rung);
 		if (!v->cmdq_dma)	/* DISABLE_HCA */
 			break;
 	}

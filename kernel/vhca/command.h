@@ -10,6 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/mlx5_ifc.h>
 
+#include "fault.h"
 #include "object.h"
 
 struct vhca;
@@ -30,17 +31,33 @@ struct vhca;
 #define VHCA_CMDQ_LOG_ENTRIES	1
 #define VHCA_CMDQ_ENTRIES	BIT(VHCA_CMDQ_LOG_ENTRIES)
 
+/*
+ * How long mlx5_core waits for an answer if the device does not say, in ms (tout_def_sw_val
+ * of lib/tout.c).
+ */
+#define VHCA_CMD_TIMEOUT	60000
+
+/* How much of the input vhca_command_object() looks at, in bytes. */
+#define VHCA_COMMAND_HEAD	24
+
 /**
  * struct vhca_cmdq_entry - an entry of the command queue that was taken
  * @taken_ns: when, in ns of CLOCK_MONOTONIC
- * @due_ns: when it is to be executed, if it is delayed
- * @fault: status that a fault wants, or 0
+ * @due_ns: if it waits: when it is to be executed or answered; VHCA_NEVER until
+ *	somebody wants it
+ * @effect: what a fault wants
+ * @seq: number of the command, once it was executed
+ * @delivery: how that went, see enum vhca_delivery
  */
 struct vhca_cmdq_entry {
-	u64	taken_ns;
-	u64	due_ns;
-	u8	fault;
+	u64				taken_ns;
+	u64				due_ns;
+	struct vhca_fault_effect	effect;
+	u64				seq;
+	u8				delivery;
 };
+
+#define VHCA_NEVER	U64_MAX	/* of due_ns */
 
 /**
  * struct vhca_cmd - a command in execution
@@ -55,7 +72,7 @@ struct vhca_cmdq_entry {
  * @op_mod: the operation modifier
  * @uid: user context, 0 for the kernel
  * @object: number of the object created, destroyed, changed or asked for
- * @fault: answer with this status instead of executing it, 0 to execute it
+ * @fault: answer with its status, if it has one, instead of executing it
  * @status: MLX5_CMD_STAT_*
  * @syndrome: goes with a @status that is not OK
  */
@@ -71,7 +88,7 @@ struct vhca_cmd {
 	u16				op_mod;
 	u16				uid;
 	u64				object;
-	u8				fault;
+	struct vhca_fault_effect	fault;
 	u8				status;
 	u32				syndrome;
 };
@@ -98,6 +115,7 @@ const struct vhca_command *vhca_command_find(u16 opcode);
 const struct vhca_command *vhca_command_row(unsigned int index);
 const struct vhca_command *vhca_command_find_name(const char *name);
 void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd);
+u64 vhca_command_object(const void *in);
 u32 vhca_cmd_number(const struct vhca_cmd *cmd);
 void vhca_cmd_set_number(struct vhca_cmd *cmd, u32 number);
 

@@ -39,6 +39,10 @@ static struct dentry *vhca_debugfs_root;
  * @watched: how many words were watched last
  * @condition: see struct vhca
  * @failures: see struct vhca
+ * @syndrome: in the health buffer
+ * @stalled: see struct vhca
+ * @held: commands that wait for being released
+ * @unanswered: commands that were not answered
  * @size: bytes of an entry
  * @entries: the records
  */
@@ -56,6 +60,10 @@ struct vhca_snapshot {
 	unsigned int		watched;
 	enum vhca_condition	condition;
 	u64			failures;
+	u8			syndrome;
+	bool			stalled;
+	unsigned int		held;
+	unsigned int		unanswered;
 	size_t			size;
 	void			*entries;
 };
@@ -125,6 +133,10 @@ static struct vhca_snapshot *vhca_snapshot_take(struct vhca *v,
 	s->watched = v->watch.nr;
 	s->condition = v->condition;
 	s->failures = v->failures;
+	s->syndrome = vhca_health_syndrome(v);
+	s->stalled = v->stalled;
+	s->held = vhca_cmdq_held(v);
+	s->unanswered = hweight_long(v->cmdq_unanswered);
 	text->fill(v, s);
 	mutex_unlock(&v->lock);
 	return s;
@@ -399,7 +411,7 @@ static int vhca_faults_show(struct seq_file *m, void *unused)
 	unsigned int i;
 
 	vhca_show_header(m, "faults");
-	seq_putc(m, '\n');
+	seq_printf(m, " held=%u unanswered=%u\n", s->held, s->unanswered);
 	for (i = 0; i < s->nr; i++, fault++) {
 		seq_puts(m, "rule ");
 		vhca_fault_show(m, fault);
@@ -430,36 +442,11 @@ static int vhca_health_show(struct seq_file *m, void *unused)
 	struct vhca_snapshot *s = m->private;
 
 	vhca_show_header(m, "health");
-	seq_printf(m, "\nhealth condition=%s failures=%llu\n",
-		   vhca_condition_name(s->condition), s->failures);
+	seq_printf(m, "\nhealth condition=%s failures=%llu syndrome=0x%x counter=%s\n",
+		   vhca_condition_name(s->condition), s->failures,
+		   s->syndrome, s->stalled ? "stalled" : "running");
 	seq_puts(m, "end sections=1\n");
 	return 0;
-}
-
-/* The only word is "fatal", and what may follow it the syndrome. */
-static int vhca_health_write(struct vhca *v, char *text)
-{
-	u8 syndrome = MLX5_INITIAL_SEG_HEALTH_SYNDROME_FW_INTERNAL_ERR;
-	char *word = strim(text);
-	char *rest = strpbrk(word, " \t");
-	size_t key = strlen("syndrome=");
-
-	if (rest) {
-		*rest++ = '\0';
-		rest = skip_spaces(rest);
-	}
-	if (strcmp(word, "fatal")) {
-		vhca_warn_ratelimited(v, "health: got '%.64s', expected fatal\n",
-				      word);
-		return -EINVAL;
-	}
-	if (rest && (strncmp(rest, "syndrome=", key) ||
-		     kstrtou8(rest + key, 0, &syndrome) || !syndrome)) {
-		vhca_warn_ratelimited(v, "health: got '%.64s', expected syndrome= and a number from 1 to 255\n",
-				      rest);
-		return -EINVAL;
-	}
-	return vhca_health_fail(v, syndrome);
 }
 
 static const struct vhca_text vhca_texts[] = {

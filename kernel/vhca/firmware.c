@@ -22,6 +22,9 @@
 #define VHCA_FW_SUBMINOR	1
 #define VHCA_CMDIF_REV		5	/* the only one that mlx5_core takes */
 
+/* How long the driver is to wait for a device that is initializing, in ms: its own. */
+#define VHCA_INIT_TIMEOUT	2000
+
 /* mlx5_core misses the counter only after some seconds. */
 #define VHCA_HEALTH_INTERVAL	(HZ / 10)
 
@@ -49,6 +52,21 @@ static void __iomem *vhca_iseg(struct vhca *v, size_t offset)
 	return v->init_segment + offset;
 }
 
+/*
+ * How long the driver is to wait, in ms (mlx5_tout_query_iseg()).  It takes both words
+ * or, if that for the initialization is 0, neither.
+ */
+static void vhca_timeouts_fill(struct vhca *v)
+{
+	u32 cmd_ms = v->params.cmd_timeout_ms;
+
+	iowrite32be(cmd_ms, vhca_iseg(v, offsetof(struct mlx5_init_seg,
+						  cmd_exec_to)));
+	iowrite32be(cmd_ms ? VHCA_INIT_TIMEOUT : 0,
+		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
+					  cmd_q_init_to)));
+}
+
 /* struct mlx5_init_seg as mlx5_core expects it after a reset. */
 static void vhca_init_segment_fill(struct vhca *v)
 {
@@ -62,6 +80,7 @@ static void vhca_init_segment_fill(struct vhca *v)
 		    VHCA_FW_SUBMINOR,
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
 					  health.fw_ver)));
+	vhca_timeouts_fill(v);
 	vhca_health_init(v);
 	vhca_cmdq_reset(v);
 }
@@ -85,7 +104,7 @@ void vhca_firmware_tick(struct vhca *v)
 	iowrite32be(lower_32_bits(cycles),
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
 					  internal_timer_l)));
-	if (READ_ONCE(v->condition) == VHCA_FAILED ||
+	if (READ_ONCE(v->condition) == VHCA_FAILED || READ_ONCE(v->stalled) ||
 	    time_before(jiffies, v->last_tick + VHCA_HEALTH_INTERVAL))
 		return;
 	v->last_tick = jiffies;

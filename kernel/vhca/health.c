@@ -13,11 +13,17 @@
  *
  * After the reset the device is as after power-on, but that the interface
  * shows as disabled until a driver gives it a command queue.
+ *
+ * A syndrome without asking for a reset, and a counter that stands still, are told by
+ * mlx5_core and are nothing else to it: the device works on.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/completion.h>
+#include <linux/kern_levels.h>
+#include <linux/kstrtox.h>
 #include <linux/mlx5/driver.h>
+#include <linux/string.h>
 
 #include "vhca.h"
 
@@ -30,8 +36,10 @@
 #define VHCA_INITIALIZING	BIT(31)
 #define VHCA_RESET_SUPPORTED	BIT(MLX5_FW_RESET_SUPPORTED_OFFSET)
 
-/* Firmware asks for a reset; severity LOGLEVEL_CRIT, and that is valid. */
-#define VHCA_RFR_SEVERITY	(BIT(MLX5_RFR_BIT_OFFSET) | BIT(3) | 2)
+/* What LOGLEVEL_* the driver is to use for it, and that this is valid. */
+#define VHCA_SEVERITY(_level)	(BIT(3) | (_level))
+/* Firmware asks for a reset. */
+#define VHCA_RFR_SEVERITY	(BIT(MLX5_RFR_BIT_OFFSET) | VHCA_SEVERITY(2))
 
 #define VHCA_HEALTH(_member)	\
 	(v->init_segment + offsetof(struct mlx5_init_seg, health._member))
@@ -54,6 +62,12 @@ void vhca_health_init(struct vhca *v)
 	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
 }
 
+static void vhca_health_tell(struct vhca *v, u8 syndrome, u8 severity)
+{
+	iowrite8(severity, VHCA_HEALTH(rfr_severity));
+	iowrite8(syndrome, VHCA_HEALTH(synd));
+}
+
 static void vhca_forget_all(struct vhca *v)
 {
 	vhca_ledger_forget(v);
@@ -73,8 +87,19 @@ static void vhca_health_fail_now(struct vhca *v, u8 syndrome)
 	v->failed_at = jiffies;
 	/* A driver that comes now waits for the reset. */
 	vhca_health_initializing(v, VHCA_INITIALIZING | VHCA_RESET_SUPPORTED);
-	iowrite8(VHCA_RFR_SEVERITY, VHCA_HEALTH(rfr_severity));
-	iowrite8(syndrome, VHCA_HEALTH(synd));
+	vhca_health_tell(v, syndrome, VHCA_RFR_SEVERITY);
+}
+
+/**
+ * vhca_health_syndrome - what is in the health buffer
+ * @v: the device
+ *
+ * Context: vhca.lock held
+ * Return: the syndrome, 0 if all is well
+ */
+u8 vhca_health_syndrome(struct vhca *v)
+{
+	return ioread8(VHCA_HEALTH(synd));
 }
 
 /**
@@ -123,8 +148,8 @@ static void vhca_health_reset(struct vhca *v, const char *why)
 {
 	vhca_info(v, "reset, as %s\n", why);
 	vhca_forget_all(v);
-	iowrite8(0, VHCA_HEALTH(synd));
-	iowrite8(0, VHCA_HEALTH(rfr_severity));
+	vhca_health_tell(v, 0, 0);
+	WRITE_ONCE(v->stalled, false);
 	WRITE_ONCE(v->condition, VHCA_RESET);
 	vhca_cmdq_disable(v);
 	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
@@ -156,4 +181,115 @@ bool vhca_health_poll(struct vhca *v)
 	    time_after(jiffies, v->failed_at + VHCA_RESET_AFTER))
 		vhca_health_reset(v, "nobody else does it");
 	return v->condition == VHCA_HEALTHY;
+}
+
+#define VHCA_HEALTH_KEEP	(-1)
+
+/* A device that has failed says nothing else. */
+static int vhca_health_change(struct vhca *v, int syndrome, int stalled)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&v->lock);
+	if (v->condition == VHCA_HEALTHY) {
+		if (syndrome != VHCA_HEALTH_KEEP)
+			vhca_health_tell(v, syndrome, syndrome ?
+					 VHCA_SEVERITY(LOGLEVEL_WARNING) : 0);
+		if (stalled != VHCA_HEALTH_KEEP)
+			WRITE_ONCE(v->stalled, stalled);
+		err = 0;
+	}
+	mutex_unlock(&v->lock);
+	return err;
+}
+
+static int vhca_health_report(struct vhca *v, u8 syndrome)
+{
+	return vhca_health_change(v, syndrome, VHCA_HEALTH_KEEP);
+}
+
+static int vhca_health_stall(struct vhca *v, u8 syndrome)
+{
+	return vhca_health_change(v, VHCA_HEALTH_KEEP, true);
+}
+
+static int vhca_health_clear(struct vhca *v, u8 syndrome)
+{
+	return vhca_health_change(v, 0, false);
+}
+
+/**
+ * struct vhca_health_word - what can be written to the file "health"
+ * @name: the word
+ * @has_syndrome: syndrome= may follow
+ * @act: does it; returns 0 or a negative errno
+ */
+struct vhca_health_word {
+	const char	*name;
+	bool		has_syndrome;
+	int		(*act)(struct vhca *v, u8 syndrome);
+};
+
+static const struct vhca_health_word vhca_health_words[] = {
+	{ "fatal",	true,	vhca_health_fail },
+	{ "report",	true,	vhca_health_report },
+	{ "stall",	false,	vhca_health_stall },
+	{ "clear",	false,	vhca_health_clear },
+};
+
+static const struct vhca_health_word *vhca_health_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(vhca_health_words); i++)
+		if (!strcmp(vhca_health_words[i].name, name))
+			return &vhca_health_words[i];
+	return NULL;
+}
+
+static bool vhca_health_parse_syndrome(const char *text, u8 *syndrome)
+{
+	size_t key = strlen("syndrome=");
+
+	return !strncmp(text, "syndrome=", key) &&
+	       !kstrtou8(text + key, 0, syndrome) && *syndrome;
+}
+
+/**
+ * vhca_health_write - change the health of the device
+ * @v: the device, whose firmware runs
+ * @text: a word of the table above, and what may follow it; is taken apart
+ *
+ * Context: process context, takes vhca.lock, may wait for the firmware thread
+ * Return: 0, or -EINVAL after a line in the log, or -EBUSY if the device has
+ *	failed
+ */
+int vhca_health_write(struct vhca *v, char *text)
+{
+	u8 syndrome = MLX5_INITIAL_SEG_HEALTH_SYNDROME_FW_INTERNAL_ERR;
+	const struct vhca_health_word *word;
+	char *name = strim(text);
+	char *rest = strpbrk(name, " \t");
+
+	if (rest) {
+		*rest++ = '\0';
+		rest = skip_spaces(rest);
+	}
+	word = vhca_health_find(name);
+	if (!word) {
+		vhca_warn_ratelimited(v, "health: got '%.64s', expected fatal, report, stall or clear\n",
+				      name);
+		return -EINVAL;
+	}
+	if (rest && !word->has_syndrome) {
+		vhca_warn_ratelimited(v, "health: got '%.64s' after %s, expected nothing\n",
+				      rest, name);
+		return -EINVAL;
+	}
+	if (rest && !vhca_health_parse_syndrome(rest, &syndrome)) {
+		vhca_warn_ratelimited(v, "health: got '%.64s', expected syndrome= and a number from 1 to 255\n",
+				      rest);
+		return -EINVAL;
+	}
+	return word->act(v, syndrome);
 }

@@ -47,6 +47,36 @@ void vhca_msi_raise(struct vhca *v, unsigned int vector)
 	irq_work_queue(&v->vectors[vector].work);
 }
 
+/**
+ * vhca_msi_drop - do not raise an MSI-X vector, and remember that
+ * @v: the device
+ * @vector: its number
+ *
+ * Context: vhca.lock held
+ */
+void vhca_msi_drop(struct vhca *v, unsigned int vector)
+{
+	if (vector < VHCA_MAX_VECTORS)
+		__set_bit(vector, v->dropped);
+}
+
+/**
+ * vhca_msi_raise_dropped - raise all vectors that were dropped
+ * @v: the device
+ *
+ * One interrupt is enough for all of a vector: the driver looks at the queue.
+ *
+ * Context: process context, vhca.lock held
+ */
+void vhca_msi_raise_dropped(struct vhca *v)
+{
+	unsigned int vector;
+
+	for_each_set_bit(vector, v->dropped, VHCA_MAX_VECTORS)
+		vhca_msi_raise(v, vector);
+	bitmap_zero(v->dropped, VHCA_MAX_VECTORS);
+}
+
 /* The message is never sent: the firmware thread knows the vector's number. */
 static void vhca_msi_compose(struct irq_data *data, struct msi_msg *msg)
 {

@@ -85,6 +85,10 @@ bool vhca_params_check(const struct vhca_params *params,
 				   "parameter memic_size: got %u, expected a power of two, %lu to %u",
 				   p->memic_size, VHCA_PAGE_SIZE,
 				   VHCA_MEMIC_MAX_SIZE);
+	if (p->cmd_timeout_ms &&
+	    !vhca_in_range(refusal, "cmd_timeout_ms", p->cmd_timeout_ms,
+			   VHCA_MIN_CMD_TIMEOUT, VHCA_MAX_CMD_TIMEOUT))
+		return false;
 	*setup = (struct vhca_setup) {
 		.hcas		= p->hcas,
 		.nr_roots	= port ? 1 : p->hcas,
@@ -100,6 +104,7 @@ bool vhca_params_check(const struct vhca_params *params,
 			.log_tlp_var_stride = p->log_tlp_var_stride,
 			.memic_size	= p->memic_size,
 			.vectors	= p->msix_vectors,
+			.cmd_timeout_ms	= p->cmd_timeout_ms,
 		},
 	};
 	return true;

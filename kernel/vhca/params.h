@@ -22,6 +22,7 @@
  * @log_tlp_var_stride: log2 of the bytes from one to the next
  * @memic_size: bytes of device memory
  * @msix_vectors: MSI-X vectors
+ * @cmd_timeout_ms: how long the driver is to wait for an answer
  */
 struct vhca_params {
 	unsigned long	bar_phys;
@@ -36,6 +37,7 @@ struct vhca_params {
 	unsigned int	log_tlp_var_stride;
 	unsigned int	memic_size;
 	unsigned int	msix_vectors;
+	unsigned int	cmd_timeout_ms;
 };
 
 /* All of them but the address of the window, which has no default. */

@@ -85,7 +85,8 @@ struct vhca_eq {
 void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 		  const void *data, size_t len);
 void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn);
-void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq);
+void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq,
+			  bool quiet);
 
 /* The words of a CQ's doorbell record. */
 #define VHCA_CQ_CONSUMER	0
@@ -186,6 +187,7 @@ struct vhca_reception {
  * @state: MLX5_QP_STATE_*
  * @privileged: the driver's own; it may use physical addresses
  * @life: changes when the QP is made and when it is reset, see fabric.h
+ * @stopped_by: serial of the fault that stopped its work last, or 0
  * @pd: protection domain
  * @send_cqn: CQ of the send queue
  * @recv_cqn: CQ of the receive queue
@@ -208,6 +210,7 @@ struct vhca_qp {
 	u8			state;
 	bool			privileged;
 	u64			life;
+	u64			stopped_by;
 	u32			pd;
 	u32			send_cqn;
 	u32			recv_cqn;

@@ -68,6 +68,16 @@
 #define VHCA_TLP_VAR_MAX_SIZE	0x0800000
 #define VHCA_MAX_VECTORS	64
 
+/* Numbers of objects have 24 bits. */
+#define VHCA_MAX_NUMBER		0xffffff
+
+/*
+ * Bounds of cmd_timeout_ms.  A slow machine needs some time for a command; the
+ * field has 20 bits.
+ */
+#define VHCA_MIN_CMD_TIMEOUT	100
+#define VHCA_MAX_CMD_TIMEOUT	600000
+
 /* Firmware pages asked for; mlx5_core gives them in two steps. */
 #define VHCA_BOOT_PAGES		4
 #define VHCA_INIT_PAGES		32
@@ -105,6 +115,8 @@
  * @log_tlp_var_stride: log2 of the distance from one to the next, in bytes
  * @memic_size: bytes of device memory
  * @vectors: MSI-X vectors
+ * @cmd_timeout_ms: how long the driver is told to wait for an answer, in ms; 0
+ *	if it is not told
  */
 struct vhca_config {
 	phys_addr_t	bar_phys;
@@ -116,6 +128,7 @@ struct vhca_config {
 	u8		log_tlp_var_stride;
 	u32		memic_size;
 	u16		vectors;
+	u32		cmd_timeout_ms;
 };
 
 /**
@@ -235,15 +248,18 @@ enum vhca_gap {
  * @last_tick: when @health was written, in jiffies
  * @condition: healthy, failed, or reset after that
  * @failures: how often it has failed
+ * @stalled: the health counter stands still
  * @failed_at: when it did so last, in jiffies
  * @fail_lock: one request to fail at a time
  * @fail_syndrome: the request, with this syndrome, or 0
  * @fail_error: its result
  * @fail_done: it was answered
- * @faults: rules for commands that fail or take their time
+ * @faults: what is to go wrong
+ * @dropped: MSI-X vectors that were not raised, as a fault wants it
  * @cmdq_dma: address of the command queue, 0 while there is none
  * @cmdq_hidden: entries that are owned but were not rung
  * @cmdq_delayed: entries that are executed later, as a fault wants it
+ * @cmdq_unanswered: entries that were executed and not answered, likewise
  * @cmdq_entries: what is known of the entries that were taken
  * @cmdq_hidden_since: when the first of them was seen, in jiffies
  * @in: command input, VHCA_MAX_MESSAGE bytes
@@ -290,16 +306,19 @@ struct vhca {
 
 	enum vhca_condition	condition;
 	u64			failures;
+	bool			stalled;
 	unsigned long		failed_at;
 	struct mutex		fail_lock;	/* a request to fail */
 	u8			fail_syndrome;
 	int			fail_error;
 	struct completion	fail_done;
 	struct vhca_faults	faults;
+	DECLARE_BITMAP(dropped, VHCA_MAX_VECTORS);
 
 	u64			cmdq_dma;
 	unsigned long		cmdq_hidden;
 	unsigned long		cmdq_delayed;
+	unsigned long		cmdq_unanswered;
 	struct vhca_cmdq_entry	cmdq_entries[VHCA_CMDQ_ENTRIES];
 	unsigned long		cmdq_hidden_since;
 	void			*in;
@@ -403,6 +422,8 @@ struct vhca *vhca_next(struct vhca *v);
 /* msi.c */
 void vhca_msi_init_vectors(struct vhca *v);
 void vhca_msi_raise(struct vhca *v, unsigned int vector);
+void vhca_msi_drop(struct vhca *v, unsigned int vector);
+void vhca_msi_raise_dropped(struct vhca *v);
 
 /* bar.c */
 int vhca_bar_init(struct vhca *v);
@@ -426,6 +447,8 @@ bool vhca_cmdq_poll(struct vhca *v);
 bool vhca_cmdq_rung(struct vhca *v);
 bool vhca_cmdq_waits(struct vhca *v);
 void vhca_cmdq_hurry(struct vhca *v);
+void vhca_cmdq_release(struct vhca *v);
+unsigned int vhca_cmdq_held(struct vhca *v);
 void vhca_cmdq_disable(struct vhca *v);
 enum vhca_request vhca_cmdq_request(struct vhca *v);
 
@@ -433,6 +456,8 @@ enum vhca_request vhca_cmdq_request(struct vhca *v);
 void vhca_health_init(struct vhca *v);
 bool vhca_health_poll(struct vhca *v);
 int vhca_health_fail(struct vhca *v, u8 syndrome);
+u8 vhca_health_syndrome(struct vhca *v);
+int vhca_health_write(struct vhca *v, char *text);
 
 /* debugfs.c */
 void vhca_debugfs_init(void);

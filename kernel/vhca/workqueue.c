@@ -320,6 +320,25 @@ void vhca_workqueue_resume(struct vhca *v, u64 ns)
 		v->resume_ns = ns;
 }
 
+/* Has it something to do that is not begun, or not at its end? */
+static bool vhca_work_waits(struct vhca_qp *qp)
+{
+	return qp->has_sq && (qp->state == MLX5_QP_STATE_RTS ||
+			      qp->state == MLX5_QP_STATE_ERR) &&
+	       (qp->message.active ||
+		(u16)vhca_doorbell(&qp->doorbell[MLX5_SND_DBR]) != qp->sq_ci);
+}
+
+static bool vhca_queue_poll(struct vhca *v, struct vhca_qp *qp)
+{
+	bool busy;
+
+	if (vhca_work_waits(qp) && vhca_fault_stops_work(v, qp))
+		return false;
+	busy = vhca_send_queue_poll(v, qp);
+	return vhca_receive_queue_flush(v, qp) || busy;
+}
+
 /*
  * The queue pairs of a range of numbers, until enough was sent; the next poll
  * begins where this one stopped.  Returns false if it stopped.
@@ -336,8 +355,7 @@ static bool vhca_queues_poll_range(struct vhca *v, unsigned long first,
 			*busy = true;
 			return false;
 		}
-		*busy |= vhca_send_queue_poll(v, to_vhca_qp(object));
-		*busy |= vhca_receive_queue_flush(v, to_vhca_qp(object));
+		*busy |= vhca_queue_poll(v, to_vhca_qp(object));
 	}
 	return true;
 }

@@ -27,6 +27,7 @@
 #define BLOCK_ERR	0x3
 #define OUT_PTR_ERR	0x4
 #define IN_PTR_ERR	0x5
+#define FW_ERR		0x6
 #define IN_LEN_ERR	0x7
 #define OUT_LEN_ERR	0x8
 #define DESCR_ERR	0x10
@@ -337,6 +338,152 @@ static void cmdq_delays_as_fault_wants(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, vhca_cmdq_waits(v));
 }
 
+static void write_rule(struct kunit *test, const char *text)
+{
+	char *copy = kunit_kstrdup(test, text, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	KUNIT_ASSERT_EQ(test, vhca_fault_write(test->priv, copy), 0);
+}
+
+/* What is held is not executed before it is released, and then once. */
+static void cmdq_holds_until_release(struct kunit *test)
+{
+	struct bed *b = bed(test);
+	struct vhca *v = b->v;
+
+	write_rule(test, "opcode=ALLOC_PD hold");
+	prepare(b, 0, MLX5_CMD_OP_ALLOC_PD, INLINE_IN, INLINE_OUT);
+	ring(b, BIT(0));
+	poll(b);
+	KUNIT_EXPECT_FALSE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, v->recorder.seq, 0);
+	KUNIT_EXPECT_EQ(test, vhca_cmdq_held(v), 1);
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, CMD_OWNER_HW);
+	/* Page commands go on. */
+	prepare(b, 1, MLX5_CMD_OP_ALLOC_XRCD, INLINE_IN, INLINE_OUT);
+	ring(b, BIT(1));
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_XRCD], 1);
+	write_rule(test, "release");
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, 0);
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_PD], 1);
+	KUNIT_EXPECT_EQ(test, vhca_cmdq_held(v), 0);
+	KUNIT_EXPECT_FALSE(test, vhca_cmdq_waits(v));
+	KUNIT_EXPECT_FALSE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_PD], 1);
+}
+
+/* Executed at once and answered only when the rules go; a release is not enough. */
+static void cmdq_does_not_answer(struct kunit *test)
+{
+	struct bed *b = bed(test);
+	struct vhca *v = b->v;
+
+	write_rule(test, "opcode=ALLOC_PD no_answer");
+	prepare(b, 0, MLX5_CMD_OP_ALLOC_PD, INLINE_IN, INLINE_OUT);
+	ring(b, BIT(0));
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_PD], 1);
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, CMD_OWNER_HW);
+	KUNIT_EXPECT_FALSE(test, poll(b));
+	write_rule(test, "release");
+	KUNIT_EXPECT_FALSE(test, poll(b));
+	/* A second ring of it is not a second command. */
+	ring(b, BIT(0));
+	poll(b);
+	KUNIT_EXPECT_EQ(test, v->recorder.seq, 1);
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, CMD_OWNER_HW);
+	write_rule(test, "clear");
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, 0);
+	KUNIT_EXPECT_EQ(test, v->recorder.seq, 1);
+	KUNIT_EXPECT_FALSE(test, vhca_cmdq_waits(v));
+}
+
+/* With a status it is not executed either, and after a reset forgotten. */
+static void cmdq_forgets_unanswered(struct kunit *test)
+{
+	struct bed *b = bed(test);
+	struct vhca *v = b->v;
+
+	write_rule(test, "opcode=ALLOC_PD no_answer status=limits_exceeded");
+	prepare(b, 0, MLX5_CMD_OP_ALLOC_PD, INLINE_IN, INLINE_OUT);
+	ring(b, BIT(0));
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_PD], 0);
+	KUNIT_EXPECT_TRUE(test, vhca_cmdq_waits(v));
+	vhca_cmdq_reset(v);
+	KUNIT_EXPECT_FALSE(test, vhca_cmdq_waits(v));
+	write_rule(test, "clear");
+	KUNIT_EXPECT_FALSE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, CMD_OWNER_HW);
+}
+
+/* The driver has freed the messages of a command that it has given up. */
+static void cmdq_does_not_execute_given_up(struct kunit *test)
+{
+	struct bed *b = bed(test);
+	struct vhca *v = b->v;
+
+	v->params.cmd_timeout_ms = 1000;
+	write_rule(test, "opcode=ALLOC_PD hold count=2");
+	prepare(b, 0, MLX5_CMD_OP_ALLOC_PD, INLINE_IN + BLOCK, INLINE_OUT);
+	b->queue[0].in_ptr = chain(test, b, 1);
+	ring(b, BIT(0));
+	poll(b);
+	v->cmdq_entries[0].taken_ns -= NSEC_PER_SEC;
+	write_rule(test, "release");
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, FW_ERR << 1);
+	KUNIT_EXPECT_EQ(test, v->recorder.seq, 0);
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_PD], 0);
+	/* One that it still waits for is executed. */
+	prepare(b, 0, MLX5_CMD_OP_ALLOC_PD, INLINE_IN, INLINE_OUT);
+	ring(b, BIT(0));
+	poll(b);
+	v->cmdq_entries[0].taken_ns -= NSEC_PER_SEC / 2;
+	v->params.cmd_timeout_ms = 60000;
+	write_rule(test, "release");
+	KUNIT_EXPECT_TRUE(test, poll(b));
+	KUNIT_EXPECT_EQ(test, b->queue[0].status_own, 0);
+	KUNIT_EXPECT_EQ(test, v->ledger.counts[VHCA_PD], 1);
+}
+
+/* Rules see the modifier, and the object also where it is in a mailbox. */
+static void cmdq_shows_rules_the_command(struct kunit *test)
+{
+	struct bed *b = bed(test);
+	struct vhca *v = b->v;
+	__be64 address = cpu_to_be64(0x2003000);
+
+	write_rule(test, "opcode=MODIFY_MEMIC op_mod=1 object=0x2003000 status=limits_exceeded");
+	prepare(b, 0, MLX5_CMD_OP_MODIFY_MEMIC, 64, INLINE_OUT);
+	b->queue[0].in[1] = cpu_to_be32(1);
+	b->queue[0].in_ptr = chain(test, b, 1);
+	memcpy(b->blocks[0]->data, &address, sizeof(address));
+	deliver(test, b);
+	KUNIT_EXPECT_EQ(test, v->faults.rules[0].hits, 1);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(b->queue[0].out[0]) >> 24,
+			MLX5_CMD_STAT_LIM_ERR);
+
+	write_rule(test, "clear\nopcode=any op_mod=7 object=9 status=limits_exceeded syndrome=0x1234");
+	prepare(b, 0, MLX5_CMD_OP_DEALLOC_PD, INLINE_IN, INLINE_OUT);
+	b->queue[0].in[1] = cpu_to_be32(7);
+	b->queue[0].in[2] = cpu_to_be32(9);
+	deliver(test, b);
+	KUNIT_EXPECT_EQ(test, v->faults.rules[0].hits, 1);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(b->queue[0].out[1]), 0x1234);
+
+	/* A chain that leads nowhere names nothing, and is refused as ever. */
+	write_rule(test, "clear\nopcode=MODIFY_MEMIC status=limits_exceeded");
+	prepare(b, 0, MLX5_CMD_OP_MODIFY_MEMIC, 64, INLINE_OUT);
+	b->queue[0].in_ptr = cpu_to_be64(BIT_ULL(51));
+	KUNIT_EXPECT_EQ(test, deliver(test, b), IN_PTR_ERR);
+	KUNIT_EXPECT_EQ(test, v->faults.rules[0].hits, 1);
+}
+
 static void cmdq_without_queue_does_nothing(struct kunit *test)
 {
 	struct bed *b = bed(test);
@@ -566,6 +713,11 @@ static struct kunit_case vhca_cmdq_cases[] = {
 	KUNIT_CASE(cmdq_takes_hidden_after_grace),
 	KUNIT_CASE(cmdq_forgets_hidden_taken_back),
 	KUNIT_CASE(cmdq_delays_as_fault_wants),
+	KUNIT_CASE(cmdq_holds_until_release),
+	KUNIT_CASE(cmdq_does_not_answer),
+	KUNIT_CASE(cmdq_forgets_unanswered),
+	KUNIT_CASE(cmdq_does_not_execute_given_up),
+	KUNIT_CASE(cmdq_shows_rules_the_command),
 	KUNIT_CASE(cmdq_without_queue_does_nothing),
 	KUNIT_CASE(cmdq_ends_with_disable),
 	KUNIT_CASE(cmdq_refuses_descriptor),

@@ -227,7 +227,7 @@ static void command_execute_answers_fault(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
 		cmd = vhca_kunit_command(test, commands[i].opcode,
 					 commands[i].in_len, commands[i].out_len);
-		cmd->fault = MLX5_CMD_STAT_LIM_ERR;
+		cmd->fault.status = MLX5_CMD_STAT_LIM_ERR;
 		KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd),
 				MLX5_CMD_STAT_LIM_ERR);
 		KUNIT_EXPECT_EQ(test, MLX5_GET(alloc_pd_out, cmd->out, syndrome),

@@ -37,6 +37,7 @@ static const struct bounds bounds[] = {
 	BOUNDS(log_var_count, 0, 11),
 	BOUNDS(tlp_var_count, 1, 15),
 	BOUNDS(log_tlp_var_stride, 12, 19),
+	BOUNDS(cmd_timeout_ms, 100, 600000),	/* or 0, as it is by default */
 };
 
 static struct vhca_params defaults(void)
@@ -98,6 +99,7 @@ static void params_defaults_are_good(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, setup.config.log_tlp_var_stride, 12);
 	KUNIT_EXPECT_EQ(test, setup.config.memic_size, SZ_1M);
 	KUNIT_EXPECT_EQ(test, setup.config.vectors, 16);
+	KUNIT_EXPECT_EQ(test, setup.config.cmd_timeout_ms, 0);
 }
 
 static void params_bounds(struct kunit *test)
