@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The virtual HCA's file "faults": commands that fail, or that take their time.
+ * The virtual HCA's file "faults": commands that fail, that take their time or are not
+ * answered, interrupts that are lost, and queue pairs that do not work.
  *
  * These are tests of the device: each rule must do what it says, and no more;
  * and of the driver, which must come through with the right errno and without a
  * leak, as far as what it does is not known to be wrong.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
+#include "common/connection.h"
 #include "common/dm_ops.h"
+#include "common/ifc.h"
 
 #define DM_SIZE	4096
 
@@ -82,6 +86,41 @@ static uint64_t rule_number(const struct device *dev, unsigned int rule, const c
 	return n;
 }
 
+/* A count of the whole file. */
+static uint64_t faults_number(const struct device *dev, const char *key)
+{
+	struct vhca_file file;
+	uint64_t n = UINT64_MAX;
+
+	if (vhca_open(dev, "faults", &file))
+		return n;
+	n = vhca_number(file.header, key);
+	vhca_close(&file);
+	return n;
+}
+
+/* A total of the device. */
+static uint64_t stats_number(const struct device *dev, const char *key)
+{
+	struct vhca_file file;
+	uint64_t n = UINT64_MAX;
+	unsigned int i;
+
+	if (vhca_open(dev, "info", &file))
+		return n;
+	for (i = 0; i < file.count; i++)
+		if (!strncmp(file.record[i], "stats ", 6))
+			n = vhca_number(file.record[i], key);
+	vhca_close(&file);
+	return n;
+}
+
+#define WAIT_UNTIL(condition) \
+do { \
+	while (!(condition)) \
+		sched_yield(); \
+} while (0)
+
 #define ASSERT_RULES(expected) \
 	ASSERT_STREQ(expected, rules(&self->bed.dev))
 #define ASSERT_RULE(number, seen_, hits_) \
@@ -103,7 +142,7 @@ static int pd_cycle(struct ibv_context *ctx)
 /* What is written can be read, in the same words. */
 TEST_F(faults, rules_are_read_back)
 {
-	char text[256], line[256];
+	char text[512], line[256];
 
 	ASSERT_RULES("");
 	WRITE("opcode=ALLOC_MEMIC nth=2 status=0x8\n");
@@ -123,6 +162,19 @@ TEST_F(faults, rules_are_read_back)
 	WRITE("clear\nopcode=ALLOC_PD delay_ms=1\n");
 	ASSERT_RULES("opcode=ALLOC_PD nth=1 count=1 delay_ms=1");
 	ASSERT_RULE(0, 0, 0);
+	WRITE("clear\nhold probability=5 every=2 object=0x10 op_mod=3 opcode=any\n"
+	      "no_answer seed=9 probability=1000 status=1 syndrome=0xbad opcode=0xfff\n"
+	      "opcode=0xfff drop_interrupt\n"
+	      "stop_work queue=0xffffff\n");
+	snprintf(text, sizeof(text), "%s", rules(&self->bed.dev));
+	ASSERT_STREQ("opcode=any op_mod=0x3 object=0x10 nth=1 every=2 count=1 probability=5 seed=0 hold; "
+		     "opcode=0xfff nth=1 count=1 probability=1000 seed=9 status=internal_error syndrome=0xbad no_answer; "
+		     "opcode=0xfff nth=1 count=1 drop_interrupt; "
+		     "queue=0xffffff stop_work", text);
+	/* Releasing ends the stop and leaves the others. */
+	WRITE("release\n");
+	*strstr(text, "; queue") = 0;
+	ASSERT_RULES(text);
 }
 
 /* A line that is of no use is refused, and the whole write with it. */
@@ -139,6 +191,16 @@ TEST_F(faults, unusable_lines_are_refused)
 		"opcode=ALLOC_PD status=1 count=most", "opcode=ALLOC_PD status=1 status=2",
 		"opcode=ALLOC_PD status=1 when=now", "opcode=ALLOC_PD status=1 clear",
 		"opcode=ALLOC_PD\nstatus=1",
+		"opcode=any", "opcode=ALLOC_PD status=1 op_mod=65536",
+		"opcode=ALLOC_PD status=1 object=0", "opcode=ALLOC_PD status=1 every=0",
+		"opcode=ALLOC_PD status=1 probability=1001",
+		"opcode=ALLOC_PD status=1 probability=0", "opcode=ALLOC_PD status=1 seed=1",
+		"opcode=ALLOC_PD status=1 syndrome=0", "opcode=ALLOC_PD hold syndrome=1",
+		"opcode=ALLOC_PD hold=1", "opcode=ALLOC_PD hold delay_ms=1",
+		"opcode=ALLOC_PD hold no_answer", "opcode=ALLOC_PD no_answer drop_interrupt",
+		"hold", "no_answer", "stop_work", "queue=any", "queue=0 stop_work",
+		"queue=0x1000000 stop_work", "queue=any stop_work nth=2",
+		"queue=any stop_work opcode=ALLOC_PD", "queue=any hold", "release now",
 	};
 	const char *kept = "opcode=ALLOC_PD nth=9 count=1 status=bad_resource";
 	char text[256], many[64 * 32];
@@ -348,6 +410,155 @@ TEST_F(faults, delay)
 	ASSERT_LEDGER(0, "pd");
 }
 
+/* A modifier selects. */
+TEST_F(faults, op_mod)
+{
+	struct ibv_dm *dm;
+	void *op;
+
+	if (!(self->bed.dev.info.memic_operations & 1))
+		SKIP(return, "the device has no MEMIC operation 0");
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*\\(0x207\\).* status limits exceeded");
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	WRITE("opcode=MODIFY_MEMIC op_mod=1 delay_ms=1\n"
+	      "opcode=MODIFY_MEMIC op_mod=0 status=limits_exceeded\n");
+	dm_map_op_err(ENOMEM, dm, 0);
+	ASSERT_LEDGER(0, "memic_operation");
+	ASSERT_RULE(0, 0, 0);
+	ASSERT_RULE(1, 1, 1);
+	dm_map_op(dm, 0, &op);
+	ASSERT_RULE(0, 0, 0);
+	ASSERT_RULE(1, 2, 1);
+	dm_unmap_op(op, DM_SIZE);
+	dm_free(dm);
+	ASSERT_RULE(0, 1, 1);
+	ASSERT_RULE(1, 2, 1);
+}
+
+/* For general objects it is their type: SW ICM is 8. */
+TEST_F(faults, object_type)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 1 << 12 };
+	struct mlx5dv_alloc_dm_attr dv_attr = { .type = MLX5DV_DM_TYPE_STEERING_SW_ICM };
+	struct ibv_dm *dm;
+
+	dm = mlx5dv_alloc_dm(self->ctx, &attr, &dv_attr);
+	if (!dm)
+		SKIP(return, "the device has no SW ICM for steering: %s", strerror(errno));
+	dm_free(dm);
+	marker_expect("mlx5_core .*: mlx5_cmd_out_err:.*CREATE_GENERAL_OBJECT.* status limits exceeded");
+	WRITE("opcode=CREATE_GENERAL_OBJECT op_mod=9 status=limits_exceeded\n"
+	      "opcode=CREATE_GENERAL_OBJECT op_mod=8 nth=2 status=limits_exceeded\n");
+	dm = mlx5dv_alloc_dm(self->ctx, &attr, &dv_attr);
+	ASSERT_NE(NULL, dm);
+	ASSERT_EQ(NULL, mlx5dv_alloc_dm(self->ctx, &attr, &dv_attr));
+	ASSERT_EQ(ENOMEM, errno);
+	ASSERT_RULE(0, 0, 0);
+	ASSERT_RULE(1, 2, 1);
+	ASSERT_LEDGER(1, "general_object");
+	dm_free(dm);
+	ASSERT_LEDGER(0, "general_object");
+}
+
+/*
+ * Of two objects only the one that is named; by its number, whatever the command is, and
+ * memory by its address.  A protection domain that the device keeps can be freed again.
+ */
+TEST_F(faults, object)
+{
+	struct vhca_object object;
+	struct ibv_pd *pd[2];
+	struct ibv_dm *dm[2];
+	char text[128];
+
+	pd[0] = ibv_alloc_pd(self->ctx);
+	pd[1] = ibv_alloc_pd(self->ctx);
+	ASSERT_TRUE(pd[0] && pd[1]);
+	ASSERT_EQ(2, vhca_find_new(&self->bed.dev, "pd", self->seq, &object));
+	snprintf(text, sizeof(text), "opcode=any object=%lu status=resource_busy\n", object.id);
+	WRITE(text);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd[0]));
+	ASSERT_RULE(0, 0, 0);
+	ASSERT_EQ(EBUSY, ibv_dealloc_pd(pd[1]));
+	ASSERT_RULE(0, 1, 1);
+	ASSERT_LEDGER(1, "pd");
+	ASSERT_EQ(0, ibv_dealloc_pd(pd[1]));
+	ASSERT_RULE(0, 2, 1);
+	ASSERT_LEDGER(0, "pd");
+
+	dm_alloc(self->ctx, DM_SIZE, &dm[0]);
+	dm_alloc(self->ctx, DM_SIZE, &dm[1]);
+	ASSERT_EQ(2, vhca_find_new(&self->bed.dev, "memic", self->seq, &object));
+	snprintf(text, sizeof(text), "clear\nopcode=DEALLOC_MEMIC object=0x%lx delay_ms=1\n",
+		 object.id);
+	WRITE(text);
+	dm_free(dm[0]);
+	ASSERT_RULE(0, 0, 0);
+	dm_free(dm[1]);
+	ASSERT_RULE(0, 1, 1);
+}
+
+/* Each third, beginning with the second, three times. */
+TEST_F(faults, every)
+{
+	int i;
+
+	WRITE("opcode=ALLOC_PD nth=2 every=3 count=3 status=limits_exceeded\n");
+	for (i = 1; i <= 14; i++)
+		ASSERT_EQ(i == 2 || i == 5 || i == 8 ? ENOMEM : 0, pd_cycle(self->ctx))
+			TH_LOG("command %d", i);
+	ASSERT_RULE(0, 14, 3);
+}
+
+/* Which of 64 fail, a bit each. */
+static uint64_t pd_draw(struct ibv_context *ctx)
+{
+	uint64_t failed = 0;
+	int i;
+
+	for (i = 0; i < 64; i++)
+		failed |= (uint64_t)!!pd_cycle(ctx) << i;
+	return failed;
+}
+
+/* A seed says which; others are others. */
+TEST_F(faults, probability)
+{
+	uint64_t first, again, other;
+
+	WRITE("opcode=ALLOC_PD count=all probability=300 seed=42 status=limits_exceeded\n");
+	first = pd_draw(self->ctx);
+	ASSERT_RULE(0, 64, __builtin_popcountll(first));
+	WRITE("clear\nopcode=ALLOC_PD count=all probability=300 seed=42 status=limits_exceeded\n");
+	again = pd_draw(self->ctx);
+	ASSERT_EQ(first, again);
+	WRITE("clear\nopcode=ALLOC_PD count=all probability=300 seed=43 status=limits_exceeded\n");
+	other = pd_draw(self->ctx);
+	ASSERT_NE(first, other);
+	/* The sequences are fixed, so this cannot come out otherwise another time. */
+	ASSERT_TRUE(first && ~first && other && ~other);
+	WRITE("clear\nopcode=ALLOC_PD count=all probability=1000 status=limits_exceeded\n");
+	ASSERT_EQ(UINT64_MAX, pd_draw(self->ctx));
+}
+
+/* The driver hands the syndrome on to who has sent a command of his own. */
+TEST_F(faults, syndrome)
+{
+	uint32_t in[DEVX_ST_SZ_DW(query_hca_cap_in)] = {};
+	uint32_t out[DEVX_ST_SZ_DW(query_hca_cap_out)] = {};
+
+	DEVX_SET(query_hca_cap_in, in, opcode, MLX5_CMD_OP_QUERY_HCA_CAP);
+	DEVX_SET(query_hca_cap_in, in, op_mod, 1);
+	WRITE("opcode=QUERY_HCA_CAP status=bad_resource syndrome=0x600df00d\n"
+	      "opcode=QUERY_HCA_CAP status=bad_resource nth=2\n");
+	ASSERT_NE(0, mlx5dv_devx_general_cmd(self->ctx, in, sizeof(in), out, sizeof(out)));
+	ASSERT_EQ(0x5, DEVX_GET(query_hca_cap_out, out, status));
+	ASSERT_EQ(0x600df00d, DEVX_GET(query_hca_cap_out, out, syndrome));
+	ASSERT_NE(0, mlx5dv_devx_general_cmd(self->ctx, in, sizeof(in), out, sizeof(out)));
+	ASSERT_EQ(0x5cf00100, DEVX_GET(query_hca_cap_out, out, syndrome));
+	ASSERT_EQ(0, mlx5dv_devx_general_cmd(self->ctx, in, sizeof(in), out, sizeof(out)));
+}
+
 struct slow_pd {
 	struct ibv_context *ctx;
 	int result;
@@ -394,6 +605,265 @@ TEST_F(faults, delay_keeps_nothing_else)
 	WRITE("clear\n");
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	ASSERT_EQ(0, slow.result);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+#define BEGIN(thread, slow) \
+	ASSERT_EQ(0, pthread_create(&(thread), NULL, slow_pd, &(slow)))
+#define ASSERT_WAITING(slow) \
+	ASSERT_EQ(0, __atomic_load_n(&(slow).done, __ATOMIC_ACQUIRE))
+#define ASSERT_DONE(thread, slow) \
+do { \
+	ASSERT_EQ(0, pthread_join(thread, NULL)); \
+	ASSERT_EQ(0, (slow).result); \
+} while (0)
+
+/*
+ * A command that is held is not executed; the device works on.  Releasing it is enough,
+ * and so is clearing the rules.
+ */
+TEST_F(faults, hold)
+{
+	static const char *const ends[] = { "release\n", "clear\n" };
+	static char memory[4096];
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	pthread_t thread;
+	unsigned int i;
+
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	/* Leaves a key in the driver's pool, so that the next one needs no command. */
+	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	mr_dereg(mr);
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct slow_pd slow = { .ctx = self->ctx };
+
+		WRITE("clear\nopcode=ALLOC_PD hold\n");
+		BEGIN(thread, slow);
+		WAIT_UNTIL(faults_number(&self->bed.dev, "held") == 1);
+		ASSERT_RULE(0, 1, 1);
+		mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+		ASSERT_NE(NULL, mr);
+		mr_dereg(mr);
+		ASSERT_LEDGER(1, "pd");
+		ASSERT_WAITING(slow);
+		WRITE(ends[i]);
+		ASSERT_DONE(thread, slow);
+		ASSERT_EQ(0U, faults_number(&self->bed.dev, "held"));
+		ASSERT_LEDGER(1, "pd");
+	}
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* One is released, the next one is held, and so on: a test goes from step to step. */
+TEST_F(faults, hold_each)
+{
+	struct slow_pd slow = { .ctx = self->ctx };
+	pthread_t thread;
+
+	/* Both commands of the cycle. */
+	WRITE("opcode=ALLOC_PD hold count=all\nopcode=DEALLOC_PD hold count=all\n");
+	BEGIN(thread, slow);
+	WAIT_UNTIL(rule_number(&self->bed.dev, 0, "hits") == 1);
+	ASSERT_LEDGER(0, "pd");
+	WRITE("release\n");
+	WAIT_UNTIL(rule_number(&self->bed.dev, 1, "hits") == 1);
+	ASSERT_LEDGER(1, "pd");
+	ASSERT_WAITING(slow);
+	WRITE("release\n");
+	ASSERT_DONE(thread, slow);
+	ASSERT_LEDGER(0, "pd");
+}
+
+/*
+ * UOBJ: a process that is killed while the device does not answer goes when it does, and
+ * what it has got by then goes with it.
+ */
+TEST_F(faults, hold_killed_process)
+{
+	int status;
+	pid_t child;
+
+	WRITE("opcode=ALLOC_PD hold\n");
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		struct ibv_context *ctx = device_open(&self->bed.dev);
+
+		_exit(!ctx || !ibv_alloc_pd(ctx));
+	}
+	WAIT_UNTIL(faults_number(&self->bed.dev, "held") == 1);
+	ASSERT_EQ(0, kill(child, SIGKILL));
+	/* The driver waits, killed or not: there is nothing to be undone yet. */
+	ASSERT_EQ(0, waitpid(child, &status, WNOHANG));
+	ASSERT_LEDGER(0, "pd");
+	WRITE("release\n");
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	ASSERT_TRUE(WIFSIGNALED(status));
+	ASSERT_LEDGER(0, "pd");
+	ASSERT_LE(1, vhca_count_since(&self->bed.dev, self->seq, VHCA_DEALLOC_PD, VHCA_ANY));
+}
+
+/* Executed, and the driver does not know; it learns of it when the rules are cleared. */
+TEST_F(faults, no_answer)
+{
+	struct slow_pd slow = { .ctx = self->ctx };
+	pthread_t thread;
+
+	WRITE("opcode=ALLOC_PD no_answer\n");
+	BEGIN(thread, slow);
+	WAIT_UNTIL(faults_number(&self->bed.dev, "unanswered") == 1);
+	ASSERT_LEDGER(1, "pd");
+	/* It is not held. */
+	WRITE("release\n");
+	ASSERT_EQ(1U, faults_number(&self->bed.dev, "unanswered"));
+	ASSERT_WAITING(slow);
+	WRITE("clear\n");
+	ASSERT_DONE(thread, slow);
+	ASSERT_EQ(0U, faults_number(&self->bed.dev, "unanswered"));
+	ASSERT_LEDGER(0, "pd");
+}
+
+/* Executed and answered, and nothing tells the driver. */
+TEST_F(faults, drop_interrupt)
+{
+	static const char *const ends[] = { "release\n", "clear\n" };
+	uint64_t events, interrupts;
+	pthread_t thread;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct slow_pd slow = { .ctx = self->ctx };
+
+		WRITE("clear\nopcode=ALLOC_PD drop_interrupt\n");
+		events = stats_number(&self->bed.dev, "events");
+		interrupts = stats_number(&self->bed.dev, "interrupts");
+		BEGIN(thread, slow);
+		WAIT_UNTIL(rule_number(&self->bed.dev, 0, "hits") == 1);
+		ASSERT_LEDGER(1, "pd");
+		ASSERT_EQ(events + 1, stats_number(&self->bed.dev, "events"));
+		ASSERT_EQ(interrupts, stats_number(&self->bed.dev, "interrupts"));
+		ASSERT_EQ(0U, faults_number(&self->bed.dev, "unanswered"));
+		ASSERT_WAITING(slow);
+		WRITE(ends[i]);
+		ASSERT_DONE(thread, slow);
+		/* The one that was lost, and that of DEALLOC_PD. */
+		ASSERT_EQ(interrupts + 2, stats_number(&self->bed.dev, "interrupts"));
+	}
+}
+
+struct slow_mr {
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	int done;
+};
+
+static void *slow_mr(void *arg)
+{
+	static char memory[4096];
+	struct slow_mr *slow = arg;
+
+	slow->mr = ibv_reg_mr(slow->pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+	__atomic_store_n(&slow->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * The driver's own queue pair does not work: a region is not there before it does, and
+ * commands are not kept from anything.
+ */
+TEST_F(faults, stop_work)
+{
+	static const char *const ends[] = { "release\n", "clear\n" };
+	struct vhca_object before, after;
+	pthread_t thread;
+	struct ibv_pd *pd;
+	unsigned int i;
+
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct slow_mr slow = { .pd = pd };
+
+		/* Leaves a key in the driver's pool, so that the next one needs no command. */
+		slow_mr(&slow);
+		ASSERT_NE(NULL, slow.mr);
+		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", mr_mkey(slow.mr), &before));
+		ASSERT_EQ(0U, before.free);
+		mr_dereg(slow.mr);
+		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", before.id, &after));
+		ASSERT_EQ(1U, after.free);
+
+		slow = (struct slow_mr) { .pd = pd };
+		/* One that there is not stops nothing. */
+		WRITE("queue=0xffffff stop_work\nqueue=any stop_work\n");
+		ASSERT_EQ(0, pthread_create(&thread, NULL, slow_mr, &slow));
+		WAIT_UNTIL(rule_number(&self->bed.dev, 1, "hits") == 1);
+		ASSERT_RULE(0, 0, 0);
+		ASSERT_EQ(0, pd_cycle(self->ctx));
+		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", before.id, &after));
+		ASSERT_EQ(1U, after.free);
+		ASSERT_WAITING(slow);
+
+		WRITE(ends[i]);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		ASSERT_NE(NULL, slow.mr);
+		ASSERT_EQ(before.id, mr_mkey(slow.mr));
+		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", before.id, &after));
+		ASSERT_EQ(0U, after.free);
+		mr_dereg(slow.mr);
+		ASSERT_RULES("");
+	}
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* A user's queue pair sends nothing more; what is sent to it arrives all the same. */
+TEST_F(faults, stop_work_of_one)
+{
+	struct connection_options options = connection_defaults;
+	struct region from, to;
+	struct end a, b;
+	struct ibv_wc wc;
+	struct ibv_pd *pd;
+	char text[64];
+
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	end_make(pd, &options, &a);
+	end_make(pd, &options, &b);
+	end_connect(&a, &b, &options);
+	end_connect(&b, &a, &options);
+	region_make(pd, 4096, 0, CONNECTION_ALL_ACCESS, &from);
+	region_make(pd, 4096, 0, CONNECTION_ALL_ACCESS, &to);
+	region_fill(&from, 1);
+	region_fill(&to, 2);
+	struct ibv_send_wr wr = rdma(IBV_WR_RDMA_WRITE, &to);
+
+	snprintf(text, sizeof(text), "queue=%u stop_work\n", a.qp->qp_num);
+	WRITE(text);
+	post(&a, &wr, &from);
+	WAIT_UNTIL(rule_number(&self->bed.dev, 0, "hits") == 1);
+	ASSERT_REGION(&to, 2);
+	ASSERT_EQ(0, ibv_poll_cq(a.cq, 1, &wc));
+	/* A read by the other side is answered, and counted no further. */
+	struct ibv_send_wr back = rdma(IBV_WR_RDMA_READ, &from);
+
+	post(&b, &back, &to);
+	end_wait(&b, 1, IBV_WC_SUCCESS, &wc);
+	ASSERT_REGION(&to, 1);
+	region_fill(&to, 2);
+	ASSERT_EQ(0, ibv_poll_cq(a.cq, 1, &wc));
+	ASSERT_RULE(0, 1, 1);
+
+	WRITE("release\n");
+	end_wait(&a, 1, IBV_WC_SUCCESS, &wc);
+	ASSERT_REGION(&to, 1);
+	region_destroy(&to);
+	region_destroy(&from);
+	end_destroy(&b);
+	end_destroy(&a);
 	ASSERT_EQ(0, ibv_dealloc_pd(pd));
 }
 
