@@ -275,10 +275,9 @@ struct vhca_fault_key {
 	size_t		flag;
 };
 
-#define VALUE(_function, _expected)		\
+#define VALUE(_function)			\
 	.parse = vhca_parse_##_function,	\
-	.show = vhca_show_##_function,		\
-	.expected = _expected
+	.show = vhca_show_##_function
 #define FLAG(_member)				\
 	.flag = offsetof(struct vhca_fault, _member),	\
 	.expected = "no value"
@@ -287,51 +286,65 @@ static const struct vhca_fault_key vhca_fault_keys[] = {
 	[VHCA_KEY_OPCODE] = {
 		.name = "opcode", .needs = VHCA_COMMAND_EFFECTS,
 		.excludes = KEY(QUEUE),
-		VALUE(opcode, "the name of a command that is modelled, a number from 1 to 65535, or any"),
+		VALUE(opcode),
+		.expected =
+			"the name of a command that is modelled, a number from 1 to 65535, or any",
 	},
 	[VHCA_KEY_OP_MOD] = {
 		.name = "op_mod", .needs = KEY(OPCODE),
-		VALUE(op_mod, "a number from 0 to 65535"),
+		VALUE(op_mod),
+		.expected = "a number from 0 to 65535",
 	},
 	[VHCA_KEY_OBJECT] = {
 		.name = "object", .needs = KEY(OPCODE),
-		VALUE(object, "an id as in the ledger, from 1"),
+		VALUE(object),
+		.expected = "an id as in the ledger, from 1",
 	},
 	[VHCA_KEY_QUEUE] = {
 		.name = "queue", .needs = KEY(STOP_WORK),
-		VALUE(queue, "the number of a queue pair, from 1 to 16777215, or any"),
+		VALUE(queue),
+		.expected = "the number of a queue pair, from 1 to 16777215, or any",
 	},
 	[VHCA_KEY_NTH] = {
 		.name = "nth", .needs = KEY(OPCODE),
-		VALUE(nth, "a number from 1"),
+		VALUE(nth),
+		.expected = "a number from 1",
 	},
 	[VHCA_KEY_EVERY] = {
 		.name = "every", .needs = KEY(OPCODE),
-		VALUE(every, "a number from 1"),
+		VALUE(every),
+		.expected = "a number from 1",
 	},
 	[VHCA_KEY_COUNT] = {
 		.name = "count", .needs = KEY(OPCODE),
-		VALUE(count, "a number from 1, or all"),
+		VALUE(count),
+		.expected = "a number from 1, or all",
 	},
 	[VHCA_KEY_PROBABILITY] = {
 		.name = "probability", .needs = KEY(OPCODE),
-		VALUE(probability, "a number from 1 to 1000"),
+		VALUE(probability),
+		.expected = "a number from 1 to 1000",
 	},
 	[VHCA_KEY_SEED] = {
 		.name = "seed", .needs = KEY(PROBABILITY),
-		VALUE(seed, "a number"),
+		VALUE(seed),
+		.expected = "a number",
 	},
 	[VHCA_KEY_STATUS] = {
 		.name = "status", .needs = KEY(OPCODE),
-		VALUE(status, "a status as mlx5_core prints it, _ for each blank, or a number from 1 to 255"),
+		VALUE(status),
+		.expected =
+			"a status as mlx5_core prints it, _ for each blank, or a number from 1 to 255",
 	},
 	[VHCA_KEY_SYNDROME] = {
 		.name = "syndrome", .needs = KEY(STATUS),
-		VALUE(syndrome, "a number from 1 to 4294967295"),
+		VALUE(syndrome),
+		.expected = "a number from 1 to 4294967295",
 	},
 	[VHCA_KEY_DELAY_MS] = {
 		.name = "delay_ms", .needs = KEY(OPCODE),
-		VALUE(delay, "a number from 1 to 600000"),
+		VALUE(delay),
+		.expected = "a number from 1 to 600000",
 	},
 	[VHCA_KEY_HOLD] = {
 		.name = "hold", .needs = KEY(OPCODE),

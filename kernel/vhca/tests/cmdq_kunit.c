@@ -468,7 +468,7 @@ static void cmdq_shows_rules_the_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(b->queue[0].out[0]) >> 24,
 			MLX5_CMD_STAT_LIM_ERR);
 
-	write_rule(test, "clear\nopcode=any op_mod=7 object=9 status=limits_exceeded syndrome=0x1234");
+	write_rule(test, "clear\nopcode=any op_mod=7 object=9 status=1 syndrome=0x1234");
 	prepare(b, 0, MLX5_CMD_OP_DEALLOC_PD, INLINE_IN, INLINE_OUT);
 	b->queue[0].in[1] = cpu_to_be32(7);
 	b->queue[0].in[2] = cpu_to_be32(9);

@@ -208,8 +208,10 @@ static void fault_parse_refuses_values(struct kunit *test)
 static void fault_parse_refuses_words(struct kunit *test)
 {
 	static const char keys[] =
-		"expected opcode=, op_mod=, object=, queue=, nth=, every=, count=, probability=, seed=, status=, syndrome=, delay_ms=, hold, no_answer, drop_interrupt or stop_work";
+		"expected opcode=, op_mod=, object=, queue=, nth=, every=, count=, ";
 
+	expect_refusal(test, RULE " times", "got 'times'",
+		       "syndrome=, delay_ms=, hold, no_answer, drop_interrupt or stop_work");
 	expect_refusal(test, RULE " times=2", "got 'times='", keys);
 	expect_refusal(test, RULE " nth", "got 'nth'", keys);
 	expect_refusal(test, RULE " =2", "got '='", keys);
@@ -308,10 +310,13 @@ static void fault_show_each_key(struct kunit *test)
 		{ RULE, "opcode=ALLOC_PD nth=1 count=1 status=limits_exceeded" },
 		{ "hold every=3 object=0x2000000 op_mod=0 opcode=any",
 		  "opcode=any op_mod=0x0 object=0x2000000 nth=1 every=3 count=1 hold" },
-		{ "no_answer probability=5 status=1 syndrome=7 opcode=0xfff count=all",
-		  "opcode=0xfff nth=1 count=all probability=5 seed=0 status=internal_error syndrome=0x7 no_answer" },
-		{ "drop_interrupt probability=1000 seed=9 opcode=DEALLOC_PD delay_ms=3",
-		  "opcode=DEALLOC_PD nth=1 count=1 probability=1000 seed=9 delay_ms=3 drop_interrupt" },
+		{
+			"no_answer probability=5 status=1 syndrome=7 opcode=0xfff count=all",
+			"opcode=0xfff nth=1 count=all probability=5 seed=0 status=internal_error syndrome=0x7 no_answer",
+		}, {
+			"drop_interrupt probability=1000 seed=9 opcode=DEALLOC_PD delay_ms=3",
+			"opcode=DEALLOC_PD nth=1 count=1 probability=1000 seed=9 delay_ms=3 drop_interrupt",
+		},
 		{ "stop_work queue=any", "queue=any stop_work" },
 		{ "stop_work queue=17", "queue=0x11 stop_work" },
 	};
@@ -486,7 +491,7 @@ static void fault_apply_selects(struct kunit *test)
 {
 	struct vhca *v = test->priv;
 
-	KUNIT_ASSERT_EQ(test, write(test, "opcode=0x207 op_mod=1 object=0x2001000 status=1 count=all"), 0);
+	KUNIT_ASSERT_EQ(test, write(test, "opcode=0x207 op_mod=1 object=0x2001000 status=1"), 0);
 	KUNIT_EXPECT_EQ(test, apply_to(v, 0x207, 1, 0x2001000).status, 1);
 	KUNIT_EXPECT_EQ(test, apply_to(v, 0x207, 0, 0x2001000).status, 0);
 	KUNIT_EXPECT_EQ(test, apply_to(v, 0x207, 1, 0x2002000).status, 0);
