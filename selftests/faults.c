@@ -680,8 +680,8 @@ TEST_F(faults, hold_each)
 }
 
 /*
- * UOBJ: a process that is killed while the device does not answer goes when it does, and
- * what it has got by then goes with it.
+ * A process that is killed while the device does not answer goes when it does, and what
+ * it has got by then goes with it.
  */
 TEST_F(faults, hold_killed_process)
 {
