@@ -156,6 +156,27 @@ remove_unanswered() { removed unanswered=1 'opcode=ALLOC_PD nth=3 no_answer' rat
 remove_lost_interrupt() { removed hits=1 'opcode=ALLOC_PD nth=3 drop_interrupt' rate 1000; }
 remove_stopped() { removed hits=1 'queue=any stop_work' region 0; }
 
+both_there() { [ "$(find /sys/class/infiniband -mindepth 1 2> /dev/null | wc -l)" = 2 ] && [ -e /dev/infiniband/uverbs1 ]; }
+
+# What one device holds is not held by the other, and neither keeps the module from going.
+other_device_goes_on()
+{
+	vhca_has_memory_for_two || { echo "$why"; return "$KSFT_SKIP"; }
+	rmmod mlx5_vhca && vhca_insert hcas=2 && wait_for "two ib_devices" both_there || return 1
+	faults 'opcode=ALLOC_PD hold' 'queue=any stop_work' || return 1
+	"$DIR/commands" rate 1 > /dev/null 2>&1 &
+	waiting=$!
+	wait_for "held command" faults_have held=1 || { faults clear; return 1; }
+	bad=0
+	# It opens the device, which takes commands.
+	ibv_devinfo -d mlx5_1 > "$w/out" 2>&1 || { cat "$w/out"; bad=1; }
+	grep -q 'PORT_ACTIVE' "$w/out" || { cat "$w/out"; bad=1; }
+	[ "$(of_file faults held)" = 1 ] || { echo "expected that it is held"; bad=1; }
+	rmmod mlx5_vhca || { faults clear; return 1; }
+	wait $waiting
+	vhca_insert && wait_for "ib_device" ibdev_there && works && vhca_no_violation && return $bad
+}
+
 # The drivers go while a command is held: they wait for it, and no longer.
 unbind_held()
 {
@@ -263,7 +284,7 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 plain="health_is_told unbind_held fatal_while_held_and_stopped"
-needing_module="remove_held remove_unanswered remove_lost_interrupt remove_stopped"
+needing_module="remove_held remove_unanswered remove_lost_interrupt remove_stopped other_device_goes_on"
 needing_module="$needing_module no_answer_is_given_up held_too_long lost_interrupt_is_found told_no_longer"
 vhca_remember
 
