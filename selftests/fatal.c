@@ -176,7 +176,8 @@ TEST_F(fatal, unusable_words)
 {
 	static const char *const bad[] = {
 		"", "\n", "nonsense", "fatal syndrome=0", "fatal syndrome=256", "fatal syndrome",
-		"fatal nonsense=1", "fatalsyndrome=1",
+		"fatal nonsense=1", "fatalsyndrome=1", "report syndrome=0", "report now",
+		"stall syndrome=1", "clear all",
 	};
 	unsigned int i;
 

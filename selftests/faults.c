@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "kselftest_harness.h"
 
@@ -34,6 +35,11 @@ FIXTURE(faults)
 
 FIXTURE_SETUP(faults)
 {
+	struct device dev;
+
+	/* A test that was killed may have left some. */
+	if (!device_find(&dev))
+		vhca_write(&dev, "faults", "clear\n");
 	if (!bed_make(_metadata, &self->bed, true))
 		return;
 	self->ctx = device_open(&self->bed.dev);
@@ -115,10 +121,26 @@ static uint64_t stats_number(const struct device *dev, const char *key)
 	return n;
 }
 
+static long seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/*
+ * Not for ever: who is ended by the harness leaves his rules to the next test, and what
+ * they hold waiting.
+ */
 #define WAIT_UNTIL(condition) \
 do { \
-	while (!(condition)) \
+	const long __end = seconds() + 20; \
+	while (!(condition)) { \
+		ASSERT_GT(__end, seconds()) \
+			TH_LOG("20 seconds without %s", #condition); \
 		sched_yield(); \
+	} \
 } while (0)
 
 #define ASSERT_RULES(expected) \
@@ -554,10 +576,10 @@ TEST_F(faults, syndrome)
 	WRITE("opcode=QUERY_HCA_CAP status=bad_resource syndrome=0x600df00d\n"
 	      "opcode=QUERY_HCA_CAP status=bad_resource nth=2\n");
 	ASSERT_NE(0, mlx5dv_devx_general_cmd(self->ctx, in, sizeof(in), out, sizeof(out)));
-	ASSERT_EQ(0x5, DEVX_GET(query_hca_cap_out, out, status));
-	ASSERT_EQ(0x600df00d, DEVX_GET(query_hca_cap_out, out, syndrome));
+	ASSERT_EQ(0x5U, DEVX_GET(query_hca_cap_out, out, status));
+	ASSERT_EQ(0x600df00dU, DEVX_GET(query_hca_cap_out, out, syndrome));
 	ASSERT_NE(0, mlx5dv_devx_general_cmd(self->ctx, in, sizeof(in), out, sizeof(out)));
-	ASSERT_EQ(0x5cf00100, DEVX_GET(query_hca_cap_out, out, syndrome));
+	ASSERT_EQ(0x5cf00100U, DEVX_GET(query_hca_cap_out, out, syndrome));
 	ASSERT_EQ(0, mlx5dv_devx_general_cmd(self->ctx, in, sizeof(in), out, sizeof(out)));
 }
 
@@ -614,9 +636,14 @@ TEST_F(faults, delay_keeps_nothing_else)
 	ASSERT_EQ(0, pthread_create(&(thread), NULL, slow_pd, &(slow)))
 #define ASSERT_WAITING(slow) \
 	ASSERT_EQ(0, __atomic_load_n(&(slow).done, __ATOMIC_ACQUIRE))
+#define JOIN(thread, slow) \
+do { \
+	WAIT_UNTIL(__atomic_load_n(&(slow).done, __ATOMIC_ACQUIRE)); \
+	ASSERT_EQ(0, pthread_join(thread, NULL)); \
+} while (0)
 #define ASSERT_DONE(thread, slow) \
 do { \
-	ASSERT_EQ(0, pthread_join(thread, NULL)); \
+	JOIN(thread, slow); \
 	ASSERT_EQ(0, (slow).result); \
 } while (0)
 
@@ -702,7 +729,7 @@ TEST_F(faults, hold_killed_process)
 	ASSERT_EQ(0, waitpid(child, &status, WNOHANG));
 	ASSERT_LEDGER(0, "pd");
 	WRITE("release\n");
-	ASSERT_EQ(child, waitpid(child, &status, 0));
+	WAIT_UNTIL(waitpid(child, &status, WNOHANG) == child);
 	ASSERT_TRUE(WIFSIGNALED(status));
 	ASSERT_LEDGER(0, "pd");
 	ASSERT_LE(1, vhca_count_since(&self->bed.dev, self->seq, VHCA_DEALLOC_PD, VHCA_ANY));
@@ -810,7 +837,7 @@ TEST_F(faults, stop_work)
 		ASSERT_WAITING(slow);
 
 		WRITE(ends[i]);
-		ASSERT_EQ(0, pthread_join(thread, NULL));
+		JOIN(thread, slow);
 		ASSERT_NE(NULL, slow.mr);
 		ASSERT_EQ(before.id, mr_mkey(slow.mr));
 		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", before.id, &after));

@@ -123,7 +123,8 @@ wrong_parameters()
 	bad=0
 	for p in bar_phys=0x12345000 bar_size=1000 hcas=0 hcas=3 topology=ring domain=0 domain=65536 \
 		 device_id=65536 log_var_count=20 log_var_stride=11 memic_size=4097 \
-		 memic_size=2097152 msix_vectors=1 msix_vectors=100000; do
+		 memic_size=2097152 msix_vectors=1 msix_vectors=100000 \
+		 cmd_timeout_ms=99 cmd_timeout_ms=600001; do
 		vhca_refuses "parameter ${p%%=*}: got " "$p" || bad=1
 	done
 	# Each is good by itself.
