@@ -108,6 +108,7 @@ do { \
 	ASSERT_EQ(__expected.unpins, __is.unpins); \
 	ASSERT_EQ(__expected.invalidations, __is.invalidations); \
 	ASSERT_EQ(__expected.altered, __is.altered); \
+	ASSERT_EQ(__expected.moves, __is.moves); \
 } while (0)
 
 #define ALIVE	.state = DMABUF_IMPORTER_EXPORT_ALIVE
@@ -566,7 +567,7 @@ TEST_F(import, export_refusals)
 	struct dmabuf_importer_version version;
 	struct dmabuf_importer_export bad[] = {
 		{ .size = 0 }, { .size = 1 }, { .size = self->size + 1 },
-		EXPORT(.flags = 2), EXPORT(.fd = 1), EXPORT(.id = 1),
+		EXPORT(.flags = 4), EXPORT(.fd = 1), EXPORT(.id = 1),
 		EXPORT(.attach_error = 4096), EXPORT(.pin_error = 4096),
 		EXPORT(.map_error = 4096), EXPORT(.map_error_nth = 1),
 		/* The kernel warns of an exporter that cannot pin because it is busy. */
@@ -574,6 +575,10 @@ TEST_F(import, export_refusals)
 		EXPORT(.pin_error = EIO, .flags = DMABUF_IMPORTER_EXPORT_STATIC),
 		EXPORT(.map_stall_ms = UINT32_MAX),
 		{ .size = UINT64_MAX - 4095 },
+	};
+	static const uint32_t bad_flags[] = {
+		16, DMABUF_IMPORTER_MOVE | DMABUF_IMPORTER_REVOKE,
+		DMABUF_IMPORTER_MOVE | DMABUF_IMPORTER_WAIT_UNMAPPED,
 	};
 	struct dmabuf_importer_invalidate how = { .id = NO_ID };
 	struct dmabuf_importer_export good = EXPORT();
@@ -599,8 +604,10 @@ TEST_F(import, export_refusals)
 	ASSERT_EQ(fds, fd_count());
 	ASSERT_EQ(0, dmabuf_count(IMPORTER_MODULE));
 
-	how.flags = 8;
-	ASSERT_EQ(EINVAL, importer_ioctl(self->imp, DMABUF_IMPORTER_INVALIDATE, &how));
+	for (i = 0; i < ARRAY_SIZE(bad_flags); i++) {
+		how.flags = bad_flags[i];
+		ASSERT_EQ(EINVAL, importer_ioctl(self->imp, DMABUF_IMPORTER_INVALIDATE, &how));
+	}
 	how = (struct dmabuf_importer_invalidate){ .id = NO_ID, .mappings = 1 };
 	ASSERT_EQ(EINVAL, importer_ioctl(self->imp, DMABUF_IMPORTER_INVALIDATE, &how));
 	importer_invalidate_err(EINVAL, self->imp, NO_ID, 0, version.max_hold_ms + 1);
@@ -660,6 +667,128 @@ TEST_F(import, invalidate_at_once)
 		      .unmaps = 2, .pins = 1, .unpins = 1, .invalidations = 3);
 	importer_detach(self->imp, id);
 	ASSERT_EQ(0, close(export.fd));
+}
+
+/* The addresses that a device is given for the buffer. */
+#define ASSERT_ENTRIES(id, entry) \
+do { \
+	uint32_t __count = PAGES; \
+	memset(entry, 0, PAGES * sizeof(*(entry))); \
+	importer_map(self->imp, id); \
+	importer_entries(self->imp, id, 0, entry, &__count); \
+	ASSERT_LT(0U, __count); \
+} while (0)
+
+/*
+ * MOVE: the content is on other pages then, for the next map and for a process that has
+ * the buffer mapped, before as well as after.
+ */
+TEST_F(import, move)
+{
+	struct dmabuf_importer_export export = EXPORT();
+	struct dmabuf_importer_entry before[PAGES], after[PAGES];
+	uint32_t *word, i, seen;
+	uint32_t id;
+
+	importer_export(self->imp, &export);
+	word = mmap(NULL, self->size, PROT_READ | PROT_WRITE, MAP_SHARED, export.fd, 0);
+	ASSERT_NE(MAP_FAILED, (void *)word);
+	for (i = 0; i < self->size / 4; i++)
+		word[i] = i;
+	importer_attach(self->imp, self->pci, export.fd, 0, DMABUF_IMPORTER_AT_ONCE, &id);
+	ASSERT_ENTRIES(id, before);
+	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	importer_event(self->imp, DMABUF_IMPORTER_EVENT_INVALIDATE, id, DMABUF_IMPORTER_MAPPED);
+	importer_event(self->imp, DMABUF_IMPORTER_EVENT_UNMAP, id, 0);
+	for (i = 0; i < self->size / 4; i++)
+		ASSERT_EQ(i, word[i]);
+	ASSERT_ENTRIES(id, after);
+	ASSERT_NE(before[0].address, after[0].address);
+	/* What is written now is what an importer reads. */
+	for (i = 0; i < PAGES; i++) {
+		word[i * self->size / PAGES / 4] = ~i;
+		importer_read(self->imp, id, i * self->size / PAGES, &seen, sizeof(seen));
+		ASSERT_EQ(~i, seen);
+	}
+	ASSERT_EXPORT(&export, ALIVE, .attaches = 1, .maps = 2, .unmaps = 1, .invalidations = 1,
+		      .moves = 1);
+	importer_detach(self->imp, id);
+	/* Nobody is attached: it moves as well, and a mapping that is gone is no matter. */
+	ASSERT_EQ(0, munmap(word, self->size));
+	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	word = mmap(NULL, self->size, PROT_READ, MAP_SHARED, export.fd, 0);
+	ASSERT_NE(MAP_FAILED, (void *)word);
+	ASSERT_EQ(~0U, word[0]);
+	ASSERT_EQ(1U, word[1]);
+	ASSERT_EQ(0, munmap(word, self->size));
+	ASSERT_EXPORT(&export, ALIVE, .attaches = 1, .detaches = 1, .maps = 2, .unmaps = 2,
+		      .invalidations = 2, .moves = 2);
+	ASSERT_EQ(0, close(export.fd));
+}
+
+/* The pages of a buffer that was asked for in one block, of every second place. */
+TEST_F(import, move_contiguous)
+{
+	struct dmabuf_importer_export export =
+		EXPORT(.flags = DMABUF_IMPORTER_EXPORT_CONTIGUOUS);
+	const size_t page = self->size / PAGES;
+	struct dmabuf_importer_entry entry[PAGES];
+	unsigned int move, i;
+	uint32_t id;
+
+	importer_export(self->imp, &export);
+	importer_attach(self->imp, self->pci, export.fd, 0, DMABUF_IMPORTER_AT_ONCE, &id);
+	for (move = 0; move < 4; move++) {
+		ASSERT_ENTRIES(id, entry);
+		if (move % 2) {
+			for (i = 0; i < PAGES; i++) {
+				ASSERT_EQ(page, entry[i].length);
+				ASSERT_EQ(entry[0].address - i * page, entry[i].address);
+			}
+		} else {
+			ASSERT_EQ(self->size, entry[0].length);
+		}
+		importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	}
+	ASSERT_EXPORT(&export, ALIVE, .attaches = 1, .maps = 4, .unmaps = 4, .invalidations = 4,
+		      .moves = 4);
+	importer_detach(self->imp, id);
+	ASSERT_EQ(0, close(export.fd));
+}
+
+/*
+ * MOVE: what is pinned stays, and nobody is told; what somebody keeps mapped stays, and he
+ * was told; a static exporter never moves.
+ */
+TEST_F(import, move_refusals)
+{
+	struct dmabuf_importer_export never = EXPORT(.flags = DMABUF_IMPORTER_EXPORT_STATIC);
+	struct dmabuf_importer_entry before[PAGES], after[PAGES];
+	struct dmabuf_importer_export export = EXPORT();
+	uint32_t id;
+
+	importer_export(self->imp, &export);
+	importer_attach(self->imp, self->pci, export.fd, 0, DMABUF_IMPORTER_NEVER, &id);
+	importer_pin(self->imp, id);
+	importer_invalidate_err(EBUSY, self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	ASSERT_NO_EVENT();
+	importer_unpin(self->imp, id);
+	ASSERT_ENTRIES(id, before);
+	importer_invalidate_err(EBUSY, self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	importer_event(self->imp, DMABUF_IMPORTER_EVENT_INVALIDATE, id, DMABUF_IMPORTER_MAPPED);
+	importer_unmap(self->imp, id);
+	ASSERT_ENTRIES(id, after);
+	ASSERT_EQ(0, memcmp(before, after, sizeof(before)));
+	ASSERT_EXPORT(&export, ALIVE, .attaches = 1, .maps = 2, .unmaps = 1, .pins = 1,
+		      .unpins = 1, .invalidations = 1);
+	importer_detach(self->imp, id);
+	ASSERT_EQ(0, close(export.fd));
+	importer_invalidate_err(ENOENT, self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+
+	importer_export(self->imp, &never);
+	importer_invalidate_err(EOPNOTSUPP, self->imp, never.id, DMABUF_IMPORTER_MOVE, 0);
+	ASSERT_EXPORT(&never, ALIVE);
+	ASSERT_EQ(0, close(never.fd));
 }
 
 /*

@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define DMABUF_IMPORTER_VERSION		1
+#define DMABUF_IMPORTER_VERSION		2
 
 /**
  * struct dmabuf_importer_version - what the module is
@@ -254,9 +254,12 @@ struct dmabuf_importer_stall {
 /**
  * enum dmabuf_importer_export_flags - kind of an export
  * @DMABUF_IMPORTER_EXPORT_STATIC: without pin and unpin operations
+ * @DMABUF_IMPORTER_EXPORT_CONTIGUOUS: the pages are one block at first; of those that
+ *	it moves to no two are neighbours the first time, then they are one block again
  */
 enum dmabuf_importer_export_flags {
-	DMABUF_IMPORTER_EXPORT_STATIC	= 1 << 0,
+	DMABUF_IMPORTER_EXPORT_STATIC		= 1 << 0,
+	DMABUF_IMPORTER_EXPORT_CONTIGUOUS	= 1 << 1,
 };
 
 /**
@@ -289,11 +292,14 @@ struct dmabuf_importer_export {
  * @DMABUF_IMPORTER_REVOKE: mapping fails with ENODEV from then on
  * @DMABUF_IMPORTER_WAIT_FENCES: wait for all fences, with the reservation locked
  * @DMABUF_IMPORTER_WAIT_UNMAPPED: then wait until nobody has a mapping
+ * @DMABUF_IMPORTER_MOVE: then, with the reservation locked still, move the content to
+ *	other pages, which the next map leads to; with none but WAIT_FENCES
  */
 enum dmabuf_importer_invalidate_flags {
 	DMABUF_IMPORTER_REVOKE		= 1 << 0,
 	DMABUF_IMPORTER_WAIT_FENCES	= 1 << 1,
 	DMABUF_IMPORTER_WAIT_UNMAPPED	= 1 << 2,
+	DMABUF_IMPORTER_MOVE		= 1 << 3,
 };
 
 /**
@@ -338,6 +344,7 @@ enum dmabuf_importer_export_state {
  * @invalidations: returned, how often it was invalidated
  * @altered: returned, calls of unmap whose table had not the addresses and lengths any
  *	more that map had given it
+ * @moves: returned, how often it has got other pages
  */
 struct dmabuf_importer_export_query {
 	__u32 id;
@@ -353,6 +360,7 @@ struct dmabuf_importer_export_query {
 	__u32 unpins;
 	__u32 invalidations;
 	__u32 altered;
+	__u32 moves;
 };
 
 /**

@@ -8,6 +8,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/dma-mapping.h>
+#include <linux/highmem.h>
 #include <linux/iosys-map.h>
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -25,8 +26,11 @@
  * @importer: the context, with a reference
  * @id: of it
  * @asked: what it was made with
- * @pages: the memory, until the dma-buf is released
+ * @pages: the memory, until the dma-buf is released; changed below both the
+ *	reservation lock and @pages_lock
  * @nr_pages: how many
+ * @pages_lock: for who looks at @pages without the reservation lock: a process that
+ *	maps them must not wait for an importer that is stalled
  * @alive: protects @dmabuf; while it is held the dma-buf is not released
  * @dmabuf: the dma-buf, NULL once it was released
  * @revoked: it cannot be mapped any more; under the reservation lock
@@ -44,6 +48,7 @@ struct exporter {
 	struct dmabuf_importer_export		asked;
 	struct page				**pages;
 	unsigned int				nr_pages;
+	struct mutex				pages_lock;	/* see above */
 	struct mutex				alive;	/* keeps the dma-buf */
 	struct dma_buf				*dmabuf;
 	bool					revoked;
@@ -61,6 +66,7 @@ static void exporter_free(struct kref *kref)
 
 	importer_put(e->importer);
 	mutex_destroy(&e->alive);
+	mutex_destroy(&e->pages_lock);
 	kfree(e);
 }
 
@@ -286,62 +292,123 @@ static void exporter_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
 	vunmap(map->vaddr);
 }
 
+/* All pages are mapped at once; what comes here is who looks after a move. */
+static vm_fault_t exporter_fault(struct vm_fault *vmf)
+{
+	struct exporter *e = vmf->vma->vm_private_data;
+	vm_fault_t fault = VM_FAULT_NOPAGE;
+	int err;
+
+	if (vmf->pgoff >= e->nr_pages)
+		return VM_FAULT_SIGBUS;
+	mutex_lock(&e->pages_lock);
+	err = vm_insert_page(vmf->vma, vmf->address, e->pages[vmf->pgoff]);
+	mutex_unlock(&e->pages_lock);
+	/* Another thread may have been faster. */
+	if (err && err != -EBUSY)
+		fault = err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
+	return fault;
+}
+
+static const struct vm_operations_struct exporter_vm_ops = {
+	.fault = exporter_fault,
+};
+
+/* The mapping has a reference to the dma-buf's file, so what it names stays. */
 static int exporter_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
 	struct exporter *e = dmabuf->priv;
+	int err;
 
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	return vm_map_pages(vma, e->pages, e->nr_pages);
+	mutex_lock(&e->pages_lock);
+	err = vm_map_pages(vma, e->pages, e->nr_pages);
+	mutex_unlock(&e->pages_lock);
+	vma->vm_private_data = e;
+	vma->vm_ops = &exporter_vm_ops;
+	return err;
 }
 
-static void free_pages_of(struct exporter *e)
+static void free_page_array(struct page **pages, unsigned int nr)
 {
 	unsigned int i;
 
-	for (i = 0; i < e->nr_pages && e->pages[i]; i++)
-		put_page(e->pages[i]);
-	kvfree(e->pages);
-	e->pages = NULL;
+	for (i = 0; i < nr && pages[i]; i++)
+		put_page(pages[i]);
+	kvfree(pages);
+}
+
+/*
+ * One block, the lowest page of it first, or the highest: then no page is followed by its
+ * neighbour.
+ */
+static bool fill_with_block(struct page **pages, unsigned int nr, bool upwards)
+{
+	unsigned int order = get_order((size_t)nr << PAGE_SHIFT);
+	struct page *block = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN, order);
+	unsigned int i;
+
+	if (!block)
+		return false;
+	split_page(block, order);
+	for (i = 0; i < nr; i++)
+		pages[upwards ? i : nr - 1 - i] = &block[i];
+	for (; i < 1U << order; i++)
+		put_page(&block[i]);
+	return true;
 }
 
 /*
  * A small buffer lies in one piece if it can, and is one entry of a table then, which an
  * importer of a part of it has to cut.
  */
-static void alloc_piece(struct exporter *e)
+static bool fill_with_pages(struct page **pages, unsigned int nr)
 {
-	const unsigned int order = get_order(e->asked.size);
-	struct page *piece;
+	const unsigned int order = get_order((size_t)nr << PAGE_SHIFT);
 	unsigned int i;
 
-	if (order > PAGE_ALLOC_COSTLY_ORDER || e->nr_pages != 1U << order)
-		return;
-	piece = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN, order);
-	if (!piece)
-		return;
-	split_page(piece, order);
-	for (i = 0; i < e->nr_pages; i++)
-		e->pages[i] = piece + i;
+	if (order <= PAGE_ALLOC_COSTLY_ORDER && nr == 1U << order &&
+	    fill_with_block(pages, nr, true))
+		return true;
+	for (i = 0; i < nr; i++) {
+		pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!pages[i])
+			return false;
+	}
+	return true;
+}
+
+/* The pages for @e's memory, after it has moved so many times. */
+static struct page **alloc_page_array(struct exporter *e, u32 moves)
+{
+	struct page **pages = kvcalloc(e->nr_pages, sizeof(*pages), GFP_KERNEL);
+	bool filled;
+
+	if (!pages)
+		return NULL;
+	if (e->asked.flags & DMABUF_IMPORTER_EXPORT_CONTIGUOUS)
+		filled = fill_with_block(pages, e->nr_pages, !(moves & 1));
+	else
+		filled = fill_with_pages(pages, e->nr_pages);
+	if (!filled) {
+		free_page_array(pages, e->nr_pages);
+		return NULL;
+	}
+	return pages;
+}
+
+static void free_pages_of(struct exporter *e)
+{
+	free_page_array(e->pages, e->nr_pages);
+	e->pages = NULL;
 }
 
 static int alloc_pages_of(struct exporter *e)
 {
-	unsigned int i;
-
 	e->nr_pages = e->asked.size >> PAGE_SHIFT;
-	e->pages = kvcalloc(e->nr_pages, sizeof(*e->pages), GFP_KERNEL);
-	if (!e->pages)
-		return -ENOMEM;
-	alloc_piece(e);
-	for (i = 0; i < e->nr_pages && !e->pages[i]; i++) {
-		e->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!e->pages[i]) {
-			free_pages_of(e);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+	e->pages = alloc_page_array(e, 0);
+	return e->pages ? 0 : -ENOMEM;
 }
 
 static void exporter_release(struct dma_buf *dmabuf)
@@ -389,7 +456,8 @@ static const struct dma_buf_ops static_ops = {
  */
 bool importer_export_is_good(struct dmabuf_importer_export *export)
 {
-	if (export->fd || export->id || export->flags & ~DMABUF_IMPORTER_EXPORT_STATIC ||
+	if (export->fd || export->id ||
+	    export->flags & ~(DMABUF_IMPORTER_EXPORT_STATIC | DMABUF_IMPORTER_EXPORT_CONTIGUOUS) ||
 	    !export->size || export->size > IMPORTER_MAX_EXPORT || !PAGE_ALIGNED(export->size))
 		return false;
 	if (export->attach_error > MAX_ERRNO || export->pin_error > MAX_ERRNO ||
@@ -414,9 +482,12 @@ static struct exporter *exporter_new(struct importer *importer,
 	kref_init(&e->kref);
 	e->asked = *asked;
 	mutex_init(&e->alive);
+	mutex_init(&e->pages_lock);
 	init_waitqueue_head(&e->wait);
 	err = alloc_pages_of(e);
 	if (err) {
+		mutex_destroy(&e->pages_lock);
+		mutex_destroy(&e->alive);
 		kfree(e);
 		return ERR_PTR(err);
 	}
@@ -491,8 +562,38 @@ static u32 mappings_of(struct exporter *e)
 	return mappings;
 }
 
-/* Below exporter.alive, which keeps the dma-buf. */
-static int invalidate(struct exporter *e, u32 flags, u32 limit_ms)
+static bool is_pinned(struct exporter *e)
+{
+	bool pinned;
+
+	spin_lock(&e->importer->lock);
+	pinned = e->query.pins != e->query.unpins;
+	spin_unlock(&e->importer->lock);
+	return pinned;
+}
+
+/*
+ * Have the content in @pages, below the reservation lock, and @pages become what was
+ * there before.  Processes that have it mapped find the new pages.
+ */
+static void move_to(struct exporter *e, struct page ***pages)
+{
+	unsigned int i;
+
+	mutex_lock(&e->pages_lock);
+	unmap_mapping_range(e->dmabuf->file->f_mapping, 0, 0, 1);
+	for (i = 0; i < e->nr_pages; i++)
+		copy_highpage((*pages)[i], e->pages[i]);
+	swap(e->pages, *pages);
+	mutex_unlock(&e->pages_lock);
+	count(e, &e->query.moves);
+}
+
+/*
+ * Below exporter.alive, which keeps the dma-buf.  The memory is moved to @pages if that
+ * is not NULL, as an exporter that needs the place for something else would do.
+ */
+static int invalidate(struct exporter *e, u32 flags, u32 limit_ms, struct page ***pages)
 {
 	struct dma_resv *resv = e->dmabuf->resv;
 	const unsigned long timeout = msecs_to_jiffies(limit_ms);
@@ -502,18 +603,56 @@ static int invalidate(struct exporter *e, u32 flags, u32 limit_ms)
 	err = dma_resv_lock_interruptible(resv, NULL);
 	if (err)
 		return err;
+	/* What is pinned stays where it is, and nobody is told anything. */
+	if (pages && is_pinned(e)) {
+		dma_resv_unlock(resv);
+		return -EBUSY;
+	}
 	count(e, &e->query.invalidations);
 	if (flags & DMABUF_IMPORTER_REVOKE)
 		e->revoked = true;
 	importer_invalidate_mappings(e->dmabuf);
 	if (flags & DMABUF_IMPORTER_WAIT_FENCES)
 		left = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_BOOKKEEP, true, timeout);
+	if (pages && left > 0) {
+		/* A late importer's mapping leads to the old pages still. */
+		if (mappings_of(e))
+			err = -EBUSY;
+		else
+			move_to(e, pages);
+	}
 	dma_resv_unlock(resv);
+	if (err)
+		return err;
 	if (left > 0 && flags & DMABUF_IMPORTER_WAIT_UNMAPPED)
 		left = wait_event_interruptible_timeout(e->wait, !mappings_of(e), timeout);
 	if (left < 0)
 		return -EINTR;
 	return left ? 0 : -ETIMEDOUT;
+}
+
+static int invalidate_and_move(struct exporter *e, u32 flags, u32 limit_ms)
+{
+	struct page **pages;
+	int err;
+
+	if (e->asked.flags & DMABUF_IMPORTER_EXPORT_STATIC)
+		return -EOPNOTSUPP;
+	/* Below exporter.alive there is one move at a time. */
+	pages = alloc_page_array(e, e->query.moves + 1);
+	if (!pages)
+		return -ENOMEM;
+	err = invalidate(e, flags, limit_ms, &pages);
+	free_page_array(pages, e->nr_pages);
+	return err;
+}
+
+static bool invalidation_is_good(u32 flags)
+{
+	if (flags & DMABUF_IMPORTER_MOVE)
+		return !(flags & ~(DMABUF_IMPORTER_MOVE | DMABUF_IMPORTER_WAIT_FENCES));
+	return !(flags & ~(DMABUF_IMPORTER_REVOKE | DMABUF_IMPORTER_WAIT_FENCES |
+			   DMABUF_IMPORTER_WAIT_UNMAPPED));
 }
 
 /**
@@ -522,11 +661,13 @@ static int invalidate(struct exporter *e, u32 flags, u32 limit_ms)
  * @arg: struct dmabuf_importer_invalidate
  *
  * The exporter's side of dma_buf_invalidate_mappings(), with the two waits that
- * its documentation asks for, as rdma_user_mmap_entry_remove() has them.
+ * its documentation asks for, as rdma_user_mmap_entry_remove() has them; or with a
+ * move, as exporters of memory that can be evicted have it.
  *
  * Context: process context, may sleep.  Takes exporter.alive and dma_buf.resv.
  * Return: 0, -EINVAL, -ENOENT if there is no such export or its dma-buf was
- *	released, -ETIMEDOUT, -EINTR
+ *	released, -ETIMEDOUT, -EINTR; of a move also -EBUSY if it is pinned, or mapped
+ *	still, -EOPNOTSUPP if it is static, -ENOMEM
  */
 int importer_invalidate(struct importer *importer, void *arg)
 {
@@ -534,9 +675,7 @@ int importer_invalidate(struct importer *importer, void *arg)
 	struct exporter *e;
 	int err;
 
-	if (how->mappings || !importer_limit(&how->limit_ms) ||
-	    how->flags & ~(DMABUF_IMPORTER_REVOKE | DMABUF_IMPORTER_WAIT_FENCES |
-			   DMABUF_IMPORTER_WAIT_UNMAPPED))
+	if (how->mappings || !importer_limit(&how->limit_ms) || !invalidation_is_good(how->flags))
 		return -EINVAL;
 	e = exporter_get(importer, how->id);
 	if (!e)
@@ -544,7 +683,12 @@ int importer_invalidate(struct importer *importer, void *arg)
 	err = mutex_lock_interruptible(&e->alive);
 	if (err)
 		goto out;
-	err = e->dmabuf ? invalidate(e, how->flags, how->limit_ms) : -ENOENT;
+	if (!e->dmabuf)
+		err = -ENOENT;
+	else if (how->flags & DMABUF_IMPORTER_MOVE)
+		err = invalidate_and_move(e, how->flags, how->limit_ms);
+	else
+		err = invalidate(e, how->flags, how->limit_ms, NULL);
 	mutex_unlock(&e->alive);
 	how->mappings = mappings_of(e);
 out:
