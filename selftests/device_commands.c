@@ -66,6 +66,7 @@ static const struct command commands[] = {
 	SIZES(QUERY_HCA_CAP, DEVX_ST_SZ_BYTES(query_hca_cap_in), HEADER, NULL, false),
 	SIZES(SET_HCA_CAP, HEADER, DEVX_ST_SZ_BYTES(set_hca_cap_out), NULL, false),
 	OTHER(CREATE_MKEY, create_mkey),
+	ABOUT(QUERY_MKEY, query_mkey, "mkey"),
 	DESTROY(DESTROY_MKEY, destroy_mkey, "mkey"),
 	OTHER(QUERY_SPECIAL_CONTEXTS, query_special_contexts),
 	OTHER(ALLOC_MEMIC, alloc_memic),
@@ -87,6 +88,7 @@ static const struct command commands[] = {
 	ABOUT(2ERR_QP, qp_2err, "qp"),
 	ABOUT(2RST_QP, qp_2rst, "qp"),
 	SIZES(QUERY_QP, DEVX_ST_SZ_BYTES(query_qp_in), HEADER, "qp", false),
+	OTHER(PAGE_FAULT_RESUME, page_fault_resume),
 	OTHER(CREATE_XRC_SRQ, create_xrc_srq),
 	DESTROY(DESTROY_XRC_SRQ, destroy_xrc_srq, "xrc_srq"),
 	ABOUT(ARM_XRC_SRQ, arm_xrc_srq, "xrc_srq"),
@@ -281,6 +283,29 @@ TEST_F(device_commands, unknown_number)
 					 command->names);
 		else
 			ASSERT_NO_VIOLATION();
+	}
+}
+
+/* A fault that never was, or is over, cannot be resumed; refault.c has those that can. */
+TEST_F(device_commands, resume_of_no_fault)
+{
+	static const uint32_t tokens[] = { 0, 1, 0xfffffe };
+	size_t i;
+
+	marker_expect("mlx5_vhca: .* violation: resume_of_no_fault ");
+	for (i = 0; i < ARRAY_SIZE(tokens); i++) {
+		void *info;
+
+		begin(self->in, find_command("PAGE_FAULT_RESUME"));
+		info = DEVX_ADDR_OF(page_fault_resume_in, self->in,
+				    page_fault_info.trans_page_fault_info);
+		DEVX_SET(trans_page_fault_info, info, fault_token, tokens[i]);
+		DEVX_SET(trans_page_fault_info, info, wq_number, RAW_NOBODY);
+		ASSERT_STATUS(IFC_BAD_RES,
+			      raw_send(&self->raw, self->in,
+				       DEVX_ST_SZ_BYTES(page_fault_resume_in), self->out,
+				       MESSAGE_DW * 4));
+		ASSERT_VIOLATION("resume_of_no_fault", tokens[i], RAW_NOBODY, "");
 	}
 }
 

@@ -39,6 +39,7 @@
  * @write: to memory; else from it
  * @data: where the next bytes go or come from; NULL to copy nothing
  * @steps: how many entries of indirect keys may still be looked at
+ * @absent: it cannot go on as a translation is not present
  */
 struct vhca_walk {
 	struct vhca	*v;
@@ -47,6 +48,7 @@ struct vhca_walk {
 	bool		write;
 	void		*data;
 	unsigned int	steps;
+	bool		absent;
 };
 
 static bool vhca_walk_key(struct vhca_walk *w, const struct vhca_access *access,
@@ -171,8 +173,11 @@ static bool vhca_walk_mtt(struct vhca_walk *w, const struct vhca_mkey *mkey,
 		if (i >= entries)
 			return false;
 		mtt = be64_to_cpu(mkey->xlt[i]);
-		if (!(mtt & present) ||
-		    !vhca_walk_physical(w, (mtt & ~VHCA_MTT_FLAGS) + in_page,
+		if (!(mtt & present)) {
+			w->absent = true;
+			return false;
+		}
+		if (!vhca_walk_physical(w, (mtt & ~VHCA_MTT_FLAGS) + in_page,
 					n))
 			return false;
 		offset += n;
@@ -275,7 +280,7 @@ static bool vhca_walk_key(struct vhca_walk *w, const struct vhca_access *access,
 	}
 }
 
-static bool vhca_access_walk(struct vhca *v, const struct vhca_access *access,
+static bool vhca_access_walk(struct vhca *v, struct vhca_access *access,
 			     void *data, bool write)
 {
 	struct vhca_walk w = {
@@ -287,7 +292,10 @@ static bool vhca_access_walk(struct vhca *v, const struct vhca_access *access,
 		.steps	= VHCA_MAX_STEPS,
 	};
 
-	return !access->len || vhca_walk_key(&w, access, 0);
+	bool done = !access->len || vhca_walk_key(&w, access, 0);
+
+	access->absent = w.absent;
+	return done;
 }
 
 /**
@@ -308,14 +316,14 @@ bool vhca_access_allowed(struct vhca *v, const struct vhca_access *access)
 /**
  * vhca_access_read - read memory by a key
  * @v: the device
- * @access: the access; one of no bytes is allowed always
+ * @access: the access; one of no bytes is allowed always; says whether it has
+ *	failed as a translation is not present
  * @to: where the bytes go, NULL to see only if all of them can be had
  *
  * Context: firmware thread, vhca.lock held
  * Return: true if all was read
  */
-bool vhca_access_read(struct vhca *v, const struct vhca_access *access,
-		      void *to)
+bool vhca_access_read(struct vhca *v, struct vhca_access *access, void *to)
 {
 	return vhca_access_walk(v, access, to, false);
 }
@@ -323,7 +331,7 @@ bool vhca_access_read(struct vhca *v, const struct vhca_access *access,
 /**
  * vhca_access_write - write memory by a key
  * @v: the device
- * @access: the access; one of no bytes is allowed always
+ * @access: the access, as vhca_access_read() has it
  * @from: the bytes
  *
  * Where a later part of the range cannot be reached, an earlier one may have
@@ -332,7 +340,7 @@ bool vhca_access_read(struct vhca *v, const struct vhca_access *access,
  * Context: firmware thread, vhca.lock held
  * Return: true if all was written
  */
-bool vhca_access_write(struct vhca *v, const struct vhca_access *access,
+bool vhca_access_write(struct vhca *v, struct vhca_access *access,
 		       const void *from)
 {
 	return vhca_access_walk(v, access, (void *)from, true);

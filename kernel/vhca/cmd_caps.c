@@ -171,6 +171,7 @@ static void vhca_caps_odp(void *cap)
 	SET_ODP(rc_odp_caps.receive);
 	SET_ODP(rc_odp_caps.write);
 	SET_ODP(rc_odp_caps.read);
+	SET_ODP(rc_odp_caps.atomic);
 	SET_ODP(rc_odp_caps.srq_receive);
 	SET_ODP(ud_odp_caps.send);
 	SET_ODP(ud_odp_caps.srq_receive);

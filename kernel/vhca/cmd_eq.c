@@ -93,7 +93,7 @@ u8 vhca_cmd_create_eq(struct vhca *v, struct vhca_cmd *cmd)
  * at most one event outstanding.
  */
 static bool vhca_eq_write(struct vhca *v, struct vhca_eq *eq, u8 type,
-			  const void *data, size_t len)
+			  u8 sub_type, const void *data, size_t len)
 {
 	u32 entries = BIT(eq->log_size);
 	u32 i = eq->pi & (entries - 1);
@@ -104,6 +104,7 @@ static bool vhca_eq_write(struct vhca *v, struct vhca_eq *eq, u8 type,
 		return false;
 	memset(eqe, 0, offsetof(struct mlx5_eqe, owner));
 	eqe->type = type;
+	eqe->sub_type = sub_type;
 	memcpy(&eqe->data, data, min(len, sizeof(eqe->data)));
 	/* The owner bit makes the entry valid: last. */
 	smp_wmb();
@@ -126,7 +127,24 @@ static bool vhca_eq_write(struct vhca *v, struct vhca_eq *eq, u8 type,
 void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 		  const void *data, size_t len)
 {
-	if (vhca_eq_write(v, eq, type, data, len))
+	if (vhca_eq_write(v, eq, type, 0, data, len))
+		vhca_msi_raise(v, eq->vector);
+}
+
+/**
+ * vhca_eq_post_page_fault - tell of a page fault
+ * @v: the device
+ * @eq: the queue that is for them
+ * @sub_type: MLX5_PFAULT_SUBTYPE_*
+ * @event: the event
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_eq_post_page_fault(struct vhca *v, struct vhca_eq *eq, u8 sub_type,
+			     const struct mlx5_eqe_page_fault *event)
+{
+	if (vhca_eq_write(v, eq, MLX5_EVENT_TYPE_PAGE_FAULT, sub_type, event,
+			  sizeof(*event)))
 		vhca_msi_raise(v, eq->vector);
 }
 
@@ -177,7 +195,7 @@ void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq,
 
 		if (eq->object.born_seq >= seq ||
 		    !(eq->events[0] & BIT_ULL(MLX5_EVENT_TYPE_CMD)) ||
-		    !vhca_eq_write(v, eq, MLX5_EVENT_TYPE_CMD, &event,
+		    !vhca_eq_write(v, eq, MLX5_EVENT_TYPE_CMD, 0, &event,
 				   sizeof(event)))
 			continue;
 		if (quiet)

@@ -130,6 +130,19 @@ static u8 vhca_mkey_check(struct vhca *v, const struct vhca_mkey *mkey,
 					   MLX5_CMD_STAT_BAD_RES_ERR;
 }
 
+/* Pages of a list without access flags are present, whatever is done there. */
+static void vhca_mkey_set_present(struct vhca_mkey *mkey)
+{
+	u32 entries = mkey->octowords * (VHCA_OCTOWORD / sizeof(*mkey->xlt));
+	u32 i;
+
+	if (vhca_mkey_mode(mkey) != MLX5_MKC_ACCESS_MODE_MTT)
+		return;
+	for (i = 0; i < entries; i++)
+		if (mkey->xlt[i])
+			mkey->xlt[i] |= cpu_to_be64(MLX5_EN_RD | MLX5_EN_WR);
+}
+
 /**
  * vhca_cmd_create_mkey - CREATE_MKEY, from mlx5_core_create_mkey()
  * @v: the device
@@ -174,6 +187,8 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 		}
 		memcpy(mkey->xlt, MLX5_ADDR_OF(create_mkey_in, cmd->in,
 					       klm_pas_mtt), given);
+		if (!MLX5_GET(create_mkey_in, cmd->in, pg_access))
+			vhca_mkey_set_present(mkey);
 	}
 	status = vhca_ledger_add(v, &mkey->object, VHCA_MKEY, cmd);
 	if (status)
@@ -184,4 +199,36 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 err_release:
 	vhca_mkey_release(v, &mkey->object);
 	return status;
+}
+
+/**
+ * vhca_cmd_query_mkey - QUERY_MKEY: read a key, for mlx5_core_query_mkey()
+ * @v: the device
+ * @cmd: the command, query_mkey_in
+ *
+ * mlx5_ib asks it where an indirect key leads, to serve a page fault behind it.
+ * The translations follow from the first one on, as many as there is room for,
+ * always with their access flags.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_query_mkey(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u32 header = MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1);
+	u32 index = vhca_cmd_number(cmd);
+	struct vhca_object *object;
+	struct vhca_mkey *mkey;
+
+	cmd->object = index;
+	object = vhca_ledger_find(v, VHCA_MKEY, index);
+	if (!object)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	mkey = to_vhca_mkey(object);
+	memcpy(MLX5_ADDR_OF(query_mkey_out, cmd->out, memory_key_mkey_entry),
+	       mkey->context, sizeof(mkey->context));
+	if (mkey->octowords)
+		memcpy(cmd->out + header, mkey->xlt,
+		       min_t(u32, cmd->out_len - header,
+			     mkey->octowords * VHCA_OCTOWORD));
+	return MLX5_CMD_STAT_OK;
 }

@@ -59,6 +59,7 @@ static void vhca_qp_release(struct vhca *v, struct vhca_object *object)
 {
 	struct vhca_qp *qp = to_vhca_qp(object);
 
+	vhca_page_fault_drop(v, qp);
 	vhca_buffer_exit(&qp->buffer);
 	kfree(qp);
 }
@@ -355,6 +356,7 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
 		break;
 	case MLX5_QP_STATE_RST:
 		/* What is on its way in either direction finds nobody. */
+		vhca_page_fault_drop(v, qp);
 		qp->life = vhca_fabric_new_life();
 		qp->sq_ci = 0;
 		qp->rq_ci = 0;

@@ -46,6 +46,7 @@ static const struct vhca_command vhca_commands[] = {
 		vhca_cmd_set_hca_cap),
 
 	CREATE(CREATE_MKEY, create_mkey, VHCA_MKEY, vhca_cmd_create_mkey),
+	CREATE(QUERY_MKEY, query_mkey, VHCA_MKEY, vhca_cmd_query_mkey),
 	DESTROY(DESTROY_MKEY, destroy_mkey, VHCA_MKEY),
 	OTHER(QUERY_SPECIAL_CONTEXTS, query_special_contexts,
 	      vhca_cmd_query_special_contexts),
@@ -72,6 +73,7 @@ static const struct vhca_command vhca_commands[] = {
 	OTHER(SQERR2RTS_QP, sqerr2rts_qp, vhca_cmd_modify_qp),
 	OTHER(2ERR_QP, qp_2err, vhca_cmd_modify_qp),
 	OTHER(2RST_QP, qp_2rst, vhca_cmd_modify_qp),
+	OTHER(PAGE_FAULT_RESUME, page_fault_resume, vhca_cmd_page_fault_resume),
 	COMMAND(QUERY_QP, query_qp_in, create_qp_out, VHCA_NO_KIND,
 		vhca_cmd_query_qp),
 
@@ -229,6 +231,7 @@ SAME_PLACE(dealloc_pd_in, pd, destroy_eq_in, eq_number);
 SAME_PLACE(dealloc_pd_in, pd, destroy_cq_in, cqn);
 SAME_PLACE(dealloc_pd_in, pd, destroy_qp_in, qpn);
 SAME_PLACE(dealloc_pd_in, pd, destroy_mkey_in, mkey_index);
+SAME_PLACE(dealloc_pd_in, pd, query_mkey_in, mkey_index);
 SAME_PLACE(dealloc_pd_in, pd, dealloc_uar_in, uar);
 SAME_PLACE(dealloc_pd_in, pd, dealloc_xrcd_in, xrcd);
 SAME_PLACE(dealloc_pd_in, pd, destroy_xrc_srq_in, xrc_srqn);

@@ -172,6 +172,10 @@ u8 vhca_cmd_create_qp(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_query_mkey(struct vhca *v, struct vhca_cmd *cmd);
+
+/* page_fault.c */
+u8 vhca_cmd_page_fault_resume(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_memic.c */
 u8 vhca_cmd_alloc_memic(struct vhca *v, struct vhca_cmd *cmd);

@@ -10,6 +10,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/kstrtox.h>
+#include <linux/mlx5/driver.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -43,6 +44,8 @@ static struct dentry *vhca_debugfs_root;
  * @stalled: see struct vhca
  * @held: commands that wait for being released
  * @unanswered: commands that were not answered
+ * @hold: see struct vhca_page_faults
+ * @fault_stats: see there
  * @size: bytes of an entry
  * @entries: the records
  */
@@ -64,6 +67,8 @@ struct vhca_snapshot {
 	bool			stalled;
 	unsigned int		held;
 	unsigned int		unanswered;
+	bool			hold;
+	struct vhca_page_fault_stats fault_stats;
 	size_t			size;
 	void			*entries;
 };
@@ -137,6 +142,8 @@ static struct vhca_snapshot *vhca_snapshot_take(struct vhca *v,
 	s->stalled = v->stalled;
 	s->held = vhca_cmdq_held(v);
 	s->unanswered = hweight_long(v->cmdq_unanswered);
+	s->hold = v->page_faults.hold;
+	s->fault_stats = v->page_faults.stats;
 	text->fill(v, s);
 	mutex_unlock(&v->lock);
 	return s;
@@ -422,6 +429,75 @@ static int vhca_faults_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* page_faults */
+
+static unsigned int vhca_page_faults_count(struct vhca *v)
+{
+	return v->page_faults.nr;
+}
+
+static void vhca_page_faults_fill(struct vhca *v, struct vhca_snapshot *s)
+{
+	struct vhca_page_fault *to = s->entries;
+	struct vhca_page_fault *fault;
+	unsigned int i = 0;
+
+	list_for_each_entry(fault, &v->page_faults.list, node)
+		to[i++] = *fault;
+}
+
+static void vhca_page_fault_show(struct seq_file *m,
+				 const struct vhca_page_fault *fault)
+{
+	bool wqe = fault->sub_type == MLX5_PFAULT_SUBTYPE_WQE;
+
+	seq_printf(m, "fault token=0x%x state=%s side=%s qp=0x%x type=0x%x event=%s ",
+		   fault->token,
+		   fault->state == VHCA_FAULT_TOLD ? "told" : "held",
+		   fault->type & MLX5_PFAULT_REQUESTOR ? "requester" :
+							 "responder",
+		   fault->qpn, fault->type, wqe ? "wqe" : "rdma");
+	if (wqe)
+		seq_printf(m, "index=%u committed=%u\n",
+			   be16_to_cpu(fault->event.wqe.wqe_index),
+			   be32_to_cpu(fault->event.wqe.bytes_committed));
+	else
+		seq_printf(m, "key=0x%x committed=%u\n",
+			   be32_to_cpu(fault->event.rdma.r_key),
+			   be32_to_cpu(fault->event.rdma.bytes_committed));
+}
+
+static int vhca_page_faults_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+	struct vhca_page_fault_stats *stats = &s->fault_stats;
+	struct vhca_page_fault *faults = s->entries;
+	unsigned int i;
+
+	vhca_show_header(m, "page_faults");
+	seq_printf(m, " hold=%d raised=%llu told=%llu resumed=%llu failed=%llu dropped=%llu late=%llu\n",
+		   s->hold, stats->raised, stats->told, stats->resumed,
+		   stats->failed, stats->dropped, stats->late);
+	for (i = 0; i < s->nr; i++)
+		vhca_page_fault_show(m, &faults[i]);
+	seq_printf(m, "end faults=%u\n", s->nr);
+	return 0;
+}
+
+static int vhca_page_faults_write(struct vhca *v, char *text)
+{
+	const char *word = strim(text);
+	bool hold = !strcmp(word, "hold");
+
+	if (!hold && strcmp(word, "tell")) {
+		vhca_warn_ratelimited(v, "page_faults: got '%.64s', expected hold or tell\n",
+				      word);
+		return -EINVAL;
+	}
+	vhca_page_faults_hold(v, hold);
+	return 0;
+}
+
 /* health */
 
 static const char *vhca_condition_name(enum vhca_condition condition)
@@ -493,6 +569,13 @@ static const struct vhca_text vhca_texts[] = {
 		.fill	= vhca_faults_fill,
 		.show	= vhca_faults_show,
 		.write	= vhca_fault_write,
+	}, {
+		.name	= "page_faults",
+		.size	= sizeof(struct vhca_page_fault),
+		.count	= vhca_page_faults_count,
+		.fill	= vhca_page_faults_fill,
+		.show	= vhca_page_faults_show,
+		.write	= vhca_page_faults_write,
 	}, {
 		.name	= "health",
 		.size	= 1,

@@ -40,7 +40,13 @@ u64 vhca_fabric_new_life(void)
 	return atomic64_inc_return(&vhca_lives);
 }
 
-static void vhca_packet_free(struct vhca_packet *packet)
+/**
+ * vhca_packet_free - be done with a packet, and keep nothing of it
+ * @packet: the packet, in no inbox
+ *
+ * Context: process context
+ */
+void vhca_packet_free(struct vhca_packet *packet)
 {
 	kfree(packet->payload);
 	kfree(packet);
@@ -264,8 +270,14 @@ enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
 	return sent;
 }
 
-/* Send an answer to whoever has asked, or drop it if that device is gone. */
-static void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet)
+/**
+ * vhca_fabric_answer - send an answer to whoever has asked
+ * @v: the device that answers
+ * @packet: the request with the answer; freed if the other device is gone
+ *
+ * Context: process context; the own thread is not woken
+ */
+void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet)
 {
 	bool sent = false;
 	struct vhca *target;
@@ -309,17 +321,16 @@ bool vhca_fabric_poll(struct vhca *v, bool able)
 	list_for_each_entry_safe(packet, next, &arrived, node) {
 		list_del(&packet->node);
 		if (packet->reply != VHCA_UNANSWERED) {
-			if (able) {
-				vhca_requester_take(v, packet);
-				vhca_packet_put(v, packet);
-			} else {
+			if (!able)
 				vhca_packet_free(packet);
-			}
+			else if (!vhca_requester_take(v, packet))
+				vhca_packet_put(v, packet);
 			continue;
 		}
 		packet->reply = able ? vhca_responder_execute(v, packet) :
 				       VHCA_LOST;
-		vhca_fabric_answer(v, packet);
+		if (packet->reply != VHCA_UNANSWERED)
+			vhca_fabric_answer(v, packet);
 	}
 	return true;
 }

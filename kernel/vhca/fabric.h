@@ -9,9 +9,10 @@
  * other's device.  Two queue pairs of one device talk in the same way.
  *
  * A packet that was accepted is always answered, as long as the asking port
- * exists; one that a real network would lose comes back as VHCA_LOST, and the
- * sender then waits as if nothing had come.  So nothing is executed twice, and
- * there are no duplicates to be told apart.
+ * exists; where there is a page fault, when that was served.  One that a real
+ * network would lose comes back as VHCA_LOST, and the sender then waits as if
+ * nothing had come.  So nothing is executed twice, and there are no duplicates
+ * to be told apart.
  */
 #ifndef VHCA_FABRIC_H
 #define VHCA_FABRIC_H
@@ -34,7 +35,7 @@ struct vhca;
 
 /**
  * enum vhca_reply - what became of a request
- * @VHCA_UNANSWERED: it is the request itself
+ * @VHCA_UNANSWERED: it is the request itself, to be executed or waiting
  * @VHCA_ACK: executed
  * @VHCA_LOST: nobody who could have executed it
  * @VHCA_RNR: no receive request is posted
@@ -146,12 +147,14 @@ void vhca_fabric_leave(struct vhca *v);
 enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
 				struct vhca_packet *packet);
 bool vhca_fabric_poll(struct vhca *v, bool able);
+void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet);
 bool vhca_path_leads_to(const void *path, unsigned int index);
 bool vhca_fabric_memic(u64 phys, void *data, u64 len, bool write);
 u64 vhca_fabric_now(void);
 u64 vhca_fabric_new_life(void);
 struct vhca_packet *vhca_packet_get(struct vhca *v, u32 len);
 void vhca_packet_put(struct vhca *v, struct vhca_packet *packet);
+void vhca_packet_free(struct vhca_packet *packet);
 void vhca_fabric_exit(struct vhca *v);
 
 #endif /* VHCA_FABRIC_H */

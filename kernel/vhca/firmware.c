@@ -230,6 +230,7 @@ int vhca_firmware_start(struct vhca *v)
 	int err = -ENOMEM;
 
 	vhca_ledger_init(v);
+	vhca_page_faults_init(v);
 	v->in = vzalloc(VHCA_MAX_MESSAGE);
 	v->out = vzalloc(VHCA_MAX_MESSAGE);
 	if (!v->in || !v->out)

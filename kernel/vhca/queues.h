@@ -12,6 +12,7 @@
 
 #include "fabric.h"
 #include "object.h"
+#include "page_fault.h"
 
 /**
  * struct vhca_buffer - a work, completion or event queue in driver memory
@@ -87,6 +88,8 @@ void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn);
 void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq,
 			  bool quiet);
+void vhca_eq_post_page_fault(struct vhca *v, struct vhca_eq *eq, u8 sub_type,
+			     const struct mlx5_eqe_page_fault *event);
 
 /* The words of a CQ's doorbell record. */
 #define VHCA_CQ_CONSUMER	0
@@ -203,6 +206,7 @@ struct vhca_reception {
  * @buffer: receive queue, then send queue
  * @message: what is being sent
  * @reception: what is being received
+ * @faults: page faults that either side waits for
  */
 struct vhca_qp {
 	struct vhca_object	object;
@@ -226,6 +230,7 @@ struct vhca_qp {
 	struct vhca_buffer	buffer;
 	struct vhca_message	message;
 	struct vhca_reception	reception;
+	struct vhca_page_fault	faults[VHCA_SIDES];
 };
 
 /* workqueue.c */
@@ -243,11 +248,15 @@ void vhca_receive_complete(struct vhca *v, struct vhca_qp *qp,
 /* requester.c */
 u8 vhca_requester_begin(struct vhca_qp *qp);
 bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp);
-void vhca_requester_take(struct vhca *v, struct vhca_packet *packet);
+bool vhca_requester_take(struct vhca *v, struct vhca_packet *packet);
+void vhca_requester_give_up(struct vhca *v, struct vhca_qp *qp);
 
 /* responder.c */
 enum vhca_reply vhca_responder_execute(struct vhca *v,
 				       struct vhca_packet *packet);
+enum vhca_reply vhca_responder_give_up(struct vhca *v, struct vhca_qp *qp,
+				       const struct vhca_packet *packet,
+				       bool receiving);
 
 /* Translations are counted in units of 16 bytes. */
 #define VHCA_OCTOWORD	16
@@ -289,6 +298,7 @@ void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len);
  * @qpn: number of the queue pair
  * @address: where
  * @len: bytes
+ * @absent: returned where it has failed: because a translation is not present
  */
 struct vhca_access {
 	u32	key;
@@ -297,12 +307,12 @@ struct vhca_access {
 	u32	qpn;
 	u64	address;
 	u64	len;
+	bool	absent;
 };
 
 bool vhca_access_allowed(struct vhca *v, const struct vhca_access *access);
-bool vhca_access_read(struct vhca *v, const struct vhca_access *access,
-		      void *to);
-bool vhca_access_write(struct vhca *v, const struct vhca_access *access,
+bool vhca_access_read(struct vhca *v, struct vhca_access *access, void *to);
+bool vhca_access_write(struct vhca *v, struct vhca_access *access,
 		       const void *from);
 bool vhca_access_invalidate(struct vhca *v, const struct vhca_access *access);
 u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,

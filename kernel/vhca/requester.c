@@ -166,12 +166,25 @@ u8 vhca_requester_begin(struct vhca_qp *qp)
 	return 0;
 }
 
+/**
+ * enum vhca_copied - what became of copying from or to a message's memory
+ * @VHCA_COPIED: all of it was copied
+ * @VHCA_COPY_ABSENT: a translation is not present
+ * @VHCA_COPY_REFUSED: a key does not allow it
+ */
+enum vhca_copied {
+	VHCA_COPIED,
+	VHCA_COPY_ABSENT,
+	VHCA_COPY_REFUSED,
+};
+
 /*
  * Copy @len bytes between @data and the message's own memory, from @offset in
- * the message.  False if a key does not allow it.
+ * the message.
  */
-static bool vhca_message_copy(struct vhca *v, struct vhca_qp *qp, u32 offset,
-			      u32 len, void *data, bool to_memory)
+static enum vhca_copied vhca_message_copy(struct vhca *v, struct vhca_qp *qp,
+					  u32 offset, u32 len, void *data,
+					  bool to_memory)
 {
 	struct vhca_message *m = &qp->message;
 	struct vhca_segment segment;
@@ -198,12 +211,13 @@ static bool vhca_message_copy(struct vhca *v, struct vhca_qp *qp, u32 offset,
 			memcpy(data, segment.inlined + offset, n);
 		else if (to_memory ? !vhca_access_write(v, &access, data) :
 				     !vhca_access_read(v, &access, data))
-			return false;
+			return access.absent ? VHCA_COPY_ABSENT :
+					       VHCA_COPY_REFUSED;
 		data += n;
 		len -= n;
 		offset = 0;
 	}
-	return !len;
+	return len ? VHCA_COPY_REFUSED : VHCA_COPIED;
 }
 
 static void vhca_requester_end(struct vhca *v, struct vhca_qp *qp, u8 syndrome)
@@ -310,6 +324,27 @@ static void vhca_packet_fill(struct vhca_qp *qp, struct vhca_packet *packet)
 	}
 }
 
+/*
+ * Fill a packet with the bytes that it brings.  If they cannot be had, either
+ * there is a page fault then or the message has failed.
+ */
+static bool vhca_requester_gather(struct vhca *v, struct vhca_qp *qp,
+				  struct vhca_packet *packet)
+{
+	enum vhca_copied copied;
+
+	if (!vhca_sends_data(packet->opcode))
+		return true;
+	copied = vhca_message_copy(v, qp, packet->offset, packet->len,
+				   packet->payload, false);
+	if (copied == VHCA_COPIED)
+		return true;
+	if (copied == VHCA_COPY_REFUSED ||
+	    !vhca_page_fault_send(v, qp, packet->len, NULL))
+		vhca_requester_give_up(v, qp);
+	return false;
+}
+
 /**
  * vhca_requester_send - send the next piece of a queue pair's message
  * @v: the device
@@ -323,7 +358,7 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 	struct vhca_message *m = &qp->message;
 	struct vhca_packet *packet;
 
-	if (m->away)
+	if (m->away || qp->faults[VHCA_REQUESTER].state)
 		return false;
 	if (m->resume_ns) {
 		if (ktime_get_ns() < m->resume_ns) {
@@ -344,11 +379,8 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 		return false;
 	}
 	vhca_packet_fill(qp, packet);
-	if (vhca_sends_data(m->opcode) &&
-	    !vhca_message_copy(v, qp, m->offset, packet->len, packet->payload,
-			       false)) {
+	if (!vhca_requester_gather(v, qp, packet)) {
 		vhca_packet_put(v, packet);
-		vhca_requester_end(v, qp, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
 		return true;
 	}
 	switch (vhca_fabric_send(v, vhca_qp_path(qp), packet)) {
@@ -366,46 +398,72 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 	}
 }
 
-/* What was executed brings bytes back; false if there is no place for them. */
+/**
+ * vhca_requester_give_up - fail a message whose own memory cannot be reached
+ * @v: the device
+ * @qp: the queue pair
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_requester_give_up(struct vhca *v, struct vhca_qp *qp)
+{
+	vhca_requester_end(v, qp, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+}
+
+/*
+ * What was executed may bring bytes back.  Returns true if their place is not
+ * present, and the packet is kept until it is.
+ */
 static bool vhca_requester_store(struct vhca *v, struct vhca_qp *qp,
 				 struct vhca_packet *packet)
 {
-	return vhca_sends_data(packet->opcode) ||
-	       vhca_message_copy(v, qp, packet->offset, packet->len,
-				 packet->payload, true);
+	enum vhca_copied copied = VHCA_COPIED;
+
+	if (!vhca_sends_data(packet->opcode))
+		copied = vhca_message_copy(v, qp, packet->offset, packet->len,
+					   packet->payload, true);
+	if (copied == VHCA_COPIED) {
+		vhca_requester_advance(v, qp, packet->len);
+		return false;
+	}
+	if (copied == VHCA_COPY_ABSENT &&
+	    vhca_page_fault_send(v, qp, packet->len, packet)) {
+		/* Nothing is sent meanwhile. */
+		qp->message.away = true;
+		return true;
+	}
+	vhca_requester_give_up(v, qp);
+	return false;
 }
 
 /**
  * vhca_requester_take - take the answer to a request
  * @v: the device that has asked
- * @packet: the answer; remains the caller's
+ * @packet: the answer
  *
  * Nobody may be there any more: the queue pair was destroyed, reset, or got
  * into its error state since.
  *
  * Context: firmware thread, vhca.lock held
+ * Return: true if it is kept, as its bytes have no place yet; false if it is
+ *	the caller's still
  */
-void vhca_requester_take(struct vhca *v, struct vhca_packet *packet)
+bool vhca_requester_take(struct vhca *v, struct vhca_packet *packet)
 {
 	struct vhca_object *object;
 	struct vhca_qp *qp;
 
 	object = vhca_ledger_find(v, VHCA_QP, packet->source_qpn);
 	if (!object)
-		return;
+		return false;
 	qp = to_vhca_qp(object);
 	if (qp->life != packet->source_life || !qp->message.away ||
 	    qp->state != MLX5_QP_STATE_RTS)
-		return;
+		return false;
 	qp->message.away = false;
 	switch (packet->reply) {
 	case VHCA_ACK:
-		if (vhca_requester_store(v, qp, packet))
-			vhca_requester_advance(v, qp, packet->len);
-		else
-			vhca_requester_end(v, qp,
-					   MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
-		break;
+		return vhca_requester_store(v, qp, packet);
 	case VHCA_RNR:
 		vhca_requester_refused(v, qp, packet->rnr_timer);
 		break;
@@ -424,4 +482,5 @@ void vhca_requester_take(struct vhca *v, struct vhca_packet *packet)
 		vhca_requester_lost(v, qp, packet->len);
 		break;
 	}
+	return false;
 }

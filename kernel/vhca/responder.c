@@ -78,9 +78,12 @@ static u64 vhca_receive_room(const struct vhca_qp *qp)
 	return room;
 }
 
-/* Write a piece to where the receive request wants it. */
+/*
+ * Write a piece to where the receive request wants it.  Where that cannot be
+ * done @absent says whether a translation is missing.
+ */
 static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp,
-				 const struct vhca_packet *packet)
+				 const struct vhca_packet *packet, bool *absent)
 {
 	const struct mlx5_wqe_data_seg *segment;
 	const void *data = packet->payload;
@@ -88,6 +91,7 @@ static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp,
 	u32 len = packet->len;
 	u32 i;
 
+	*absent = false;
 	for (i = 0; len && (segment = vhca_receive_segment(qp, i)); i++) {
 		struct vhca_access access = {
 			.key	= be32_to_cpu(segment->lkey),
@@ -103,8 +107,10 @@ static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp,
 		}
 		access.address = be64_to_cpu(segment->addr) + offset;
 		access.len = min(len, size - offset);
-		if (!vhca_access_write(v, &access, data))
+		if (!vhca_access_write(v, &access, data)) {
+			*absent = access.absent;
 			return false;
+		}
 		data += access.len;
 		len -= access.len;
 		offset = 0;
@@ -161,9 +167,10 @@ static void vhca_responder_fail_receive(struct vhca *v, struct vhca_qp *qp,
 }
 
 static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
-					   const struct vhca_packet *packet)
+					   struct vhca_packet *packet)
 {
 	struct vhca_reception *r = &qp->reception;
+	bool absent;
 
 	if (!packet->offset) {
 		if (!vhca_receive_fetch(qp))
@@ -177,7 +184,9 @@ static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
 	} else if (!r->active) {
 		return VHCA_NAK_INVALID_REQUEST;
 	}
-	if (!vhca_receive_scatter(v, qp, packet)) {
+	if (!vhca_receive_scatter(v, qp, packet, &absent)) {
+		if (absent && vhca_page_fault_receive(v, qp, packet))
+			return VHCA_UNANSWERED;
 		vhca_responder_fail_receive(v, qp,
 					    MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
 		return VHCA_NAK_OPERATION;
@@ -210,16 +219,29 @@ static bool vhca_responder_allows(struct vhca *v,
 	return vhca_access_allowed(v, &all);
 }
 
+/* An access has failed: it is a page fault, or the key does not allow it. */
+static enum vhca_reply vhca_responder_unable(struct vhca *v, struct vhca_qp *qp,
+					     struct vhca_packet *packet,
+					     const struct vhca_access *access)
+{
+	bool write = access->right != VHCA_REMOTE_READ;
+
+	if (access->absent && vhca_page_fault_rdma(v, qp, packet, write))
+		return VHCA_UNANSWERED;
+	return VHCA_NAK_ACCESS;
+}
+
 static enum vhca_reply vhca_responder_write(struct vhca *v, struct vhca_qp *qp,
-					    const struct vhca_packet *packet,
+					    struct vhca_packet *packet,
 					    struct vhca_access *access)
 {
 	if (!MLX5_GET(qpc, qp->context, rwe))
 		return VHCA_NAK_INVALID_REQUEST;
 	access->right = VHCA_REMOTE_WRITE;
-	if (!vhca_responder_allows(v, access, packet) ||
-	    !vhca_access_write(v, access, packet->payload))
+	if (!vhca_responder_allows(v, access, packet))
 		return VHCA_NAK_ACCESS;
+	if (!vhca_access_write(v, access, packet->payload))
+		return vhca_responder_unable(v, qp, packet, access);
 	if (packet->opcode == MLX5_OPCODE_RDMA_WRITE_IMM &&
 	    vhca_packet_is_last(packet))
 		vhca_responder_complete(v, qp, packet);
@@ -233,9 +255,10 @@ static enum vhca_reply vhca_responder_read(struct vhca *v, struct vhca_qp *qp,
 	if (!MLX5_GET(qpc, qp->context, rre))
 		return VHCA_NAK_INVALID_REQUEST;
 	access->right = VHCA_REMOTE_READ;
-	if (!vhca_responder_allows(v, access, packet) ||
-	    !vhca_access_read(v, access, packet->payload))
+	if (!vhca_responder_allows(v, access, packet))
 		return VHCA_NAK_ACCESS;
+	if (!vhca_access_read(v, access, packet->payload))
+		return vhca_responder_unable(v, qp, packet, access);
 	return VHCA_ACK;
 }
 
@@ -257,13 +280,13 @@ static enum vhca_reply vhca_responder_atomic(struct vhca *v,
 		return VHCA_NAK_INVALID_REQUEST;
 	access->right = VHCA_REMOTE_ATOMIC;
 	if (!vhca_access_read(v, access, &old))
-		return VHCA_NAK_ACCESS;
+		return vhca_responder_unable(v, qp, packet, access);
 	if (packet->opcode == MLX5_OPCODE_ATOMIC_FA)
 		new = old + packet->swap_add;
 	else
 		new = old == packet->compare ? packet->swap_add : old;
 	if (!vhca_access_write(v, access, &new))
-		return VHCA_NAK_ACCESS;
+		return vhca_responder_unable(v, qp, packet, access);
 	memcpy(packet->payload, &old, sizeof(old));
 	return VHCA_ACK;
 }
@@ -332,6 +355,32 @@ static void vhca_responder_fail(struct vhca *v, struct vhca_qp *qp,
 			      qp->object.id);
 }
 
+/**
+ * vhca_responder_give_up - refuse a request whose page fault was not served
+ * @v: the device
+ * @qp: the queue pair, which has waited for that
+ * @packet: the request
+ * @receiving: the memory was that of the receive request; else that of the
+ *	key that the other side has named
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: the answer
+ */
+enum vhca_reply vhca_responder_give_up(struct vhca *v, struct vhca_qp *qp,
+				       const struct vhca_packet *packet,
+				       bool receiving)
+{
+	enum vhca_reply reply = VHCA_NAK_ACCESS;
+
+	if (receiving) {
+		vhca_responder_fail_receive(v, qp,
+					    MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+		reply = VHCA_NAK_OPERATION;
+	}
+	vhca_responder_fail(v, qp, reply);
+	return reply;
+}
+
 /*
  * Unconnected: a message whose beginning was lost is dropped to its end, and
  * the next one is taken whatever its number.
@@ -353,8 +402,12 @@ static bool vhca_responder_expects(struct vhca_qp *qp,
  * @v: the device
  * @packet: the request
  *
+ * Who waits for a page fault takes no other request; of a sender that sends one
+ * at a time such a one can only be of an earlier life.
+ *
  * Context: firmware thread, vhca.lock held
- * Return: the answer
+ * Return: the answer; VHCA_UNANSWERED if the packet is kept, as the memory that
+ *	it is about is not present
  */
 enum vhca_reply vhca_responder_execute(struct vhca *v,
 				       struct vhca_packet *packet)
@@ -362,12 +415,15 @@ enum vhca_reply vhca_responder_execute(struct vhca *v,
 	struct vhca_qp *qp = vhca_responder_find(v, packet);
 	enum vhca_reply reply;
 
-	if (!qp || !vhca_responder_expects(qp, packet)) {
+	if (!qp || qp->faults[VHCA_RESPONDER].state ||
+	    !vhca_responder_expects(qp, packet)) {
 		v->stats.packets_lost++;
 		return VHCA_LOST;
 	}
 	reply = vhca_responder_do(v, qp, packet);
 	switch (reply) {
+	case VHCA_UNANSWERED:
+		return VHCA_UNANSWERED;
 	case VHCA_ACK:
 		v->stats.packets++;
 		qp->reception.psn = (packet->psn + 1) & VHCA_PSN_MASK;

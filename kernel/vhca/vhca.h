@@ -32,6 +32,7 @@
 #include "fabric.h"
 #include "fault.h"
 #include "object.h"
+#include "page_fault.h"
 #include "queues.h"
 #include "record.h"
 #include "root.h"
@@ -274,6 +275,7 @@ enum vhca_gap {
  * @recorder: all that happened
  * @stats: totals
  * @port: where packets arrive
+ * @page_faults: page faults that queue pairs wait for
  * @turn: the QP number that work queues are looked at from next
  * @poll_bytes: what the queues have sent in the present poll
  * @resume_ns: when the work queues must be looked at again though nothing
@@ -334,6 +336,7 @@ struct vhca {
 	struct vhca_recorder	recorder;
 	struct vhca_stats	stats;
 	struct vhca_port	port;
+	struct vhca_page_faults	page_faults;
 	u32			turn;
 	u32			poll_bytes;
 	u64			resume_ns;

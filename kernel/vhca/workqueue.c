@@ -331,11 +331,11 @@ static bool vhca_work_waits(struct vhca_qp *qp)
 
 static bool vhca_queue_poll(struct vhca *v, struct vhca_qp *qp)
 {
-	bool busy;
+	bool busy = vhca_page_fault_go_on(v, qp);
 
 	if (vhca_work_waits(qp) && vhca_fault_stops_work(v, qp))
-		return false;
-	busy = vhca_send_queue_poll(v, qp);
+		return busy;
+	busy |= vhca_send_queue_poll(v, qp);
 	return vhca_receive_queue_flush(v, qp) || busy;
 }
 
@@ -397,6 +397,7 @@ bool vhca_workqueue_poll(struct vhca *v)
 		busy |= again;
 	} while (again && ++round < VHCA_POLL_ROUNDS &&
 		 v->poll_bytes < VHCA_POLL_BYTES);
+	vhca_page_faults_tell(v);
 	xa_for_each(&v->ledger.by_id[VHCA_CQ], id, object)
 		vhca_cq_notify(v, to_vhca_cq(object));
 	return busy;

@@ -53,6 +53,7 @@ static struct vhca_mkey *new_key(struct kunit *test, u8 mode, u64 start, u64 len
 	void *mkc;
 
 	cmd = vhca_kunit_command(test, MLX5_CMD_OP_CREATE_MKEY, header + xlt_size, out);
+	MLX5_SET(create_mkey_in, cmd->in, pg_access, 1);
 	mkc = MLX5_ADDR_OF(create_mkey_in, cmd->in, memory_key_mkey_entry);
 	MLX5_SET(mkc, mkc, access_mode_1_0, mode & 3);
 	MLX5_SET(mkc, mkc, access_mode_4_2, mode >> 2);
@@ -102,7 +103,7 @@ static struct vhca_access access_to(const struct vhca_mkey *mkey, u64 address, u
 
 /* Both ways of asking have to agree. */
 static void expect_access(struct kunit *test, struct bed *b,
-			  const struct vhca_access *access, bool allowed,
+			  struct vhca_access *access, bool allowed,
 			  const char *what)
 {
 	KUNIT_EXPECT_EQ_MSG(test, vhca_access_allowed(b->v, access), allowed, "%s", what);
@@ -243,7 +244,7 @@ static void access_mtt_begins_within_page(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, b->data + 16, b->memory + 2 * VHCA_PAGE_SIZE, 16);
 }
 
-/* Each page has its own flags: not present, read, write. */
+/* Each page has its own flags: not present, read, write; the last is nowhere. */
 static void access_mtt_asks_for_flags(struct kunit *test)
 {
 	struct bed *b = bed(test);
@@ -256,6 +257,7 @@ static void access_mtt_asks_for_flags(struct kunit *test)
 					 PAGES * VHCA_PAGE_SIZE, mtt, sizeof(mtt));
 	static const bool can_read[] = { false, true, false, false };
 	static const bool can_write[] = { false, false, true, false };
+	static const bool is_there[] = { true, true, true, false };
 	struct vhca_access access;
 	unsigned int i;
 
@@ -263,9 +265,13 @@ static void access_mtt_asks_for_flags(struct kunit *test)
 		access = access_to(mkey, START + i * VHCA_PAGE_SIZE, 8);
 		KUNIT_EXPECT_EQ_MSG(test, vhca_access_read(b->v, &access, b->data),
 				    can_read[i], "page %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, access.absent, is_there[i] && !can_read[i],
+				    "page %u", i);
 		access.right = VHCA_LOCAL_WRITE;
 		KUNIT_EXPECT_EQ_MSG(test, vhca_access_write(b->v, &access, b->data),
 				    can_write[i], "page %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, access.absent, is_there[i] && !can_write[i],
+				    "page %u", i);
 		/* The key itself allows both. */
 		KUNIT_EXPECT_TRUE(test, vhca_access_allowed(b->v, &access));
 	}

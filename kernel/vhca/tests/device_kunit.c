@@ -63,6 +63,7 @@ int vhca_kunit_init(struct kunit *test)
 	mutex_init(&v->lock);
 	vhca_fabric_init(v);
 	vhca_ledger_init(v);
+	vhca_page_faults_init(v);
 	test->priv = v;
 
 	err = vhca_recorder_init(v);
