@@ -32,6 +32,7 @@
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
 #include "common/known.h"
+#include "common/page_faults.h"
 #include "common/rebind.h"
 #include "common/touch.h"
 #include "common/unbind.h"
@@ -94,6 +95,7 @@ static void room_clear(struct __test_metadata *_metadata, struct room room)
 {
 	/* What holds up a removal goes first. */
 	EXPECT_EQ(0, vhca_write(&room.bed->dev, "faults", "clear"));
+	EXPECT_EQ(0, vhca_write(&room.bed->dev, "page_faults", "tell"));
 	if (*room.imp >= 0)
 		EXPECT_EQ(0, close(*room.imp));
 	if (*room.ctx)
@@ -897,6 +899,54 @@ TEST_F_TIMEOUT(disassociate, att_14_importer_goes_first, TIMEOUT)
 			    DMABUF_IMPORTER_WAIT_FENCES | DMABUF_IMPORTER_WAIT_UNMAPPED, 0);
 	ASSERT_DISASSOCIATED(2);
 	mr_dereg(mr);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, close(export.fd));
+}
+
+/*
+ * ATT-26, ATT-14: The device goes while a queue pair waits for a page fault of a region
+ * that its exporter has moved, of which the driver has not been told: it never is.
+ */
+TEST_F_TIMEOUT(disassociate, att_26_waits_for_a_page_fault, TIMEOUT)
+{
+	struct dmabuf_importer_export export = { .size = DM_SIZE };
+	struct dmabuf_importer_export_query query;
+	struct page_faults before;
+	struct region buffer = { .len = DM_SIZE };
+	struct region other;
+	struct ibv_send_wr wr;
+	struct end a, b;
+	struct ibv_pd *pd;
+
+	page_faults_take(&self->bed.dev, &before);
+	importer_export(self->imp, &export);
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	mr_reg_dmabuf(pd, 0, DM_SIZE, export.fd, &buffer.mr);
+	region_make(pd, DM_SIZE, 0, CONNECTION_ALL_ACCESS, &other);
+	end_make(pd, &connection_defaults, &a);
+	end_make(pd, &connection_defaults, &b);
+	end_connect(&a, &b, &connection_defaults);
+	end_connect(&b, &a, &connection_defaults);
+	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	page_faults_hold(&self->bed.dev);
+	wr = rdma(IBV_WR_RDMA_WRITE, &other);
+	post(&a, &wr, &buffer);
+	page_faults_held(&self->bed.dev, 1);
+	unbind(&self->bed.dev, UNBIND_RDMA);
+	ASSERT_AT_BASELINE(UNBIND_RDMA);
+	ASSERT_PAGE_FAULTS(&self->bed.dev, &before, .raised = 1, .dropped = 1);
+	page_faults_tell(&self->bed.dev);
+	importer_export_query(self->imp, export.id, &query);
+	ASSERT_EQ(1U, query.attaches);
+	ASSERT_EQ(1U, query.detaches);
+	ASSERT_EQ(1U, query.maps);
+	ASSERT_EQ(1U, query.unmaps);
+	ASSERT_DISASSOCIATED(2);
+	end_destroy(&a);
+	end_destroy(&b);
+	mr_dereg(buffer.mr);
+	region_destroy(&other);
 	ASSERT_EQ(0, ibv_dealloc_pd(pd));
 	ASSERT_EQ(0, close(export.fd));
 }

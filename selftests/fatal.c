@@ -14,7 +14,9 @@
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
+#include "common/connection.h"
 #include "common/dm_ops.h"
+#include "common/page_faults.h"
 #include "common/var_ops.h"
 
 #define DM_SIZE	4096
@@ -104,20 +106,27 @@ struct held {
 	int fd;
 	struct ibv_mr *dmabuf_mr;
 	struct ibv_mr *mr;
+	struct region on_demand;
+	struct end a;
+	struct end b;
 };
 
 /*
  * ENT, UOBJ, DM: fatal error under a VAR that is mapped, device memory, regions
- * on all kinds of memory and a dma-buf.  Operations on device memory are left
- * out: the driver does not know how to give one back to a device that has failed.
+ * on all kinds of memory and a dma-buf, and a queue pair that waits for a page fault.
+ * Operations on device memory are left out: the driver does not know how to give one
+ * back to a device that has failed.
  */
 TEST_F(fatal, with_live_objects)
 {
 	static char memory[4096];
 	struct held held;
 	unsigned int violations, i;
+	struct page_faults before;
+	struct ibv_send_wr wr;
 	int64_t seq;
 
+	page_faults_take(&self->bed.dev, &before);
 	violations = vhca_violations(&self->bed.dev);
 	held.ctx = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, held.ctx);
@@ -132,6 +141,21 @@ TEST_F(fatal, with_live_objects)
 	held.mr = ibv_reg_mr(held.pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
 	ASSERT_NE(NULL, held.mr);
 	*held.map = 0x1234;
+	held.on_demand = (struct region){ .len = sizeof(memory) };
+	held.on_demand.data = mmap(NULL, sizeof(memory), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)held.on_demand.data);
+	held.on_demand.mr = ibv_reg_mr(held.pd, held.on_demand.data, sizeof(memory),
+				       CONNECTION_ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, held.on_demand.mr);
+	end_make(held.pd, &connection_defaults, &held.a);
+	end_make(held.pd, &connection_defaults, &held.b);
+	end_connect(&held.a, &held.b, &connection_defaults);
+	end_connect(&held.b, &held.a, &connection_defaults);
+	page_faults_hold(&self->bed.dev);
+	wr = rdma(IBV_WR_RDMA_WRITE, &held.on_demand);
+	post(&held.a, &wr, &held.on_demand);
+	page_faults_held(&self->bed.dev, 1);
 
 	for (i = 0; i < ARRAY_SIZE(expected); i++)
 		marker_expect(expected[i]);
@@ -141,6 +165,8 @@ TEST_F(fatal, with_live_objects)
 	ASSERT_EQ(0, vhca_find_new(&self->bed.dev, "pd", 0, NULL));
 	ASSERT_EQ(0, vhca_find_new(&self->bed.dev, "memic", 0, NULL));
 	ASSERT_EQ(0, vhca_find_new(&self->bed.dev, "mkey", 0, NULL));
+	ASSERT_PAGE_FAULTS(&self->bed.dev, &before, .raised = 1, .dropped = 1);
+	page_faults_tell(&self->bed.dev);
 	seq = vhca_seq(&self->bed.dev);
 
 	ASSERT_EQ(IBV_EVENT_DEVICE_FATAL, wait_for_event(held.ctx));
@@ -156,6 +182,10 @@ TEST_F(fatal, with_live_objects)
 
 	/* Nobody was asked for anything on their behalf. */
 	ASSERT_LE(seq, vhca_seq(&self->bed.dev));
+	end_destroy(&held.a);
+	end_destroy(&held.b);
+	mr_dereg(held.on_demand.mr);
+	ASSERT_EQ(0, munmap(held.on_demand.data, sizeof(memory)));
 	mr_dereg(held.mr);
 	mr_dereg(held.dmabuf_mr);
 	ASSERT_EQ(0, close(held.fd));

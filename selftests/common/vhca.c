@@ -25,6 +25,7 @@ static const struct vhca_format {
 	{ "history", "entry", "entries" },
 	{ "violations", "violation", "violations" },
 	{ "faults", "rule", "rules" },
+	{ "page_faults", "fault", "faults" },
 	{ "health", NULL, "sections" },
 };
 

@@ -158,7 +158,8 @@ struct vhca_violation {
 /**
  * vhca_open() - read a text file of the device
  * @dev: the device
- * @name: info, ledger, commands, modelled, history, violations, faults or health
+ * @name: info, ledger, commands, modelled, history, violations, faults, page_faults or
+ *	  health
  * @file: filled in, to be given to vhca_close()
  *
  * A file of another device or another format version, or one that breaks off
@@ -326,7 +327,7 @@ int vhca_last_violation(const struct device *dev, struct vhca_violation *violati
 /**
  * vhca_write() - ask something of the device
  * @dev: the device
- * @name: faults or health
+ * @name: faults, page_faults or health
  * @text: what is written, at once
  *
  * Return: 0 or an errno, EINVAL if the device does not take it.
