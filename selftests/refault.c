@@ -11,8 +11,11 @@
  * A fault can be kept in three places: the device holds the event back, the exporter has
  * the driver wait in its map operation, or the command that resumes is delayed.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -66,6 +69,9 @@ FIXTURE_SETUP(refault)
 		bed_mark(_metadata, "end");
 		SKIP(return, "%s", missing);
 	}
+	/* A test that ran out of time has not told of them. */
+	page_faults_tell(&self->bed.dev);
+	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", "clear"));
 	page_faults_take(&self->bed.dev, &self->before);
 	ASSERT_EQ(0, _importer_open(&self->imp));
 	self->ctx = device_open(&self->bed.dev);
@@ -80,10 +86,7 @@ FIXTURE_SETUP(refault)
 	end_connect(&self->b, &self->a, &connection_defaults);
 }
 
-/*
- * What a test has let go of is NULL or -1.  The device shall tell of the faults whatever
- * has become of the test: the next one needs that.
- */
+/* What a test has let go of is NULL or -1. */
 FIXTURE_TEARDOWN(refault)
 {
 	EXPECT_EQ(0, vhca_write(&self->bed.dev, "page_faults", "tell"));
@@ -460,57 +463,6 @@ TEST_F(refault, att_24_second_segment)
 	drop_buffer();
 }
 
-/*
- * ATT-24: The other side names a memory window on the region: the driver asks the device
- * where that leads, and maps what is behind it.
- */
-TEST_F(refault, att_24_window)
-{
-	struct ibv_send_wr wr = rdma(IBV_WR_RDMA_WRITE, &self->other);
-	struct region part;
-	struct ibv_send_wr bind;
-	struct ibv_mr *mr;
-	struct ibv_mw *mw;
-
-	make_buffer();
-	mr = ibv_reg_dmabuf_mr(self->pd, 0, SIZE, 0, self->export.fd,
-			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-	ASSERT_NE(NULL, mr);
-	mr_dereg(self->buffer.mr);
-	self->buffer.mr = NULL;
-	mw = ibv_alloc_mw(self->pd, IBV_MW_TYPE_2);
-	ASSERT_NE(NULL, mw);
-	bind = (struct ibv_send_wr){
-		.wr_id = 10,
-		.opcode = IBV_WR_BIND_MW,
-		.bind_mw = {
-			.mw = mw,
-			.rkey = ibv_inc_rkey(mw->rkey),
-			.bind_info = {
-				.mr = mr,
-				.addr = SIZE / 2,
-				.length = SIZE / 4,
-				.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
-			},
-		},
-	};
-	post(&self->b, &bind, NULL);
-	end_wait(&self->b, 10, IBV_WC_SUCCESS, &self->wc);
-	part = self->other;
-	part.len = SIZE / 4;
-	wr.wr.rdma.rkey = bind.bind_mw.rkey;
-	wr.wr.rdma.remote_addr = SIZE / 2;
-	move_buffer();
-	post(&self->a, &wr, &part);
-	end_wait(&self->a, 1, IBV_WC_SUCCESS, &self->wc);
-	ASSERT_SERVED(1);
-	ASSERT_TRUE(region_holds(&self->view, 0, SIZE / 2, SEED, 0));
-	ASSERT_TRUE(region_holds(&self->view, SIZE / 2, SIZE / 4, OTHER_SEED, 0));
-	ASSERT_TRUE(region_holds(&self->view, 3 * SIZE / 4, SIZE / 4, SEED, 3 * SIZE / 4));
-	ASSERT_EQ(0, ibv_dealloc_mw(mw));
-	mr_dereg(mr);
-}
-
 /**
  * struct mover - moves a buffer again and again
  * @imp: the context of its exporter
@@ -682,6 +634,74 @@ TEST_F(refault, att_24_exporter_says_again)
 		ASSERT_EQ(1U, query.maps_failed);
 		forget_buffer();
 	}
+}
+
+/* Does a worker of the kernel sleep in this function? */
+static bool worker_sleeps_in(const char *function)
+{
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+	bool found = false;
+
+	while (proc && !found && (entry = readdir(proc))) {
+		char path[300], *comm, *stack;
+
+		if (!isdigit(entry->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		comm = text_read(path);
+		snprintf(path, sizeof(path), "/proc/%s/stack", entry->d_name);
+		stack = text_read(path);
+		found = comm && stack && !strncmp(comm, "kworker", strlen("kworker")) &&
+			strstr(stack, function);
+		free(comm);
+		free(stack);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+/*
+ * ATT-23, ATT-24: When it is mapped again the exporter may still be moving: the region is
+ * not ready before the exporter's own fence is signalled.  It waits for no others.
+ */
+TEST_F(refault, att_23_fence)
+{
+	const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+	struct dmabuf_importer_export_query query;
+	struct page_faults faults;
+	uint32_t id, fence;
+	int tries;
+
+	make_buffer();
+	importer_attach(self->imp, self->bed.dev.pci, self->export.fd, 0,
+			DMABUF_IMPORTER_AT_ONCE, &id);
+	importer_hold_fence(self->imp, id, DMABUF_IMPORTER_WRITE, STALL_MS, &fence);
+	move_buffer();
+	post_request(kinds[0]);
+	finish_request(kinds[0]);
+	ASSERT_SERVED(1);
+	importer_signal(self->imp, fence);
+	fill();
+
+	importer_hold_fence(self->imp, id, DMABUF_IMPORTER_KERNEL, STALL_MS, &fence);
+	move_buffer();
+	post_request(kinds[2]);
+	for (tries = 0; tries < 10000 && !worker_sleeps_in("dma_resv_wait_timeout"); tries++)
+		nanosleep(&pause, NULL);
+	importer_export_query(self->imp, self->export.id, &query);
+	ASSERT_EQ(3U, query.maps);
+	ASSERT_EQ(0, _page_faults_since(&self->bed.dev, &self->before, &faults));
+	ASSERT_EQ(2UL, faults.told);
+	ASSERT_EQ(1UL, faults.resumed);
+	ASSERT_EQ(0, ibv_poll_cq(self->a.cq, 1, &self->wc));
+	importer_signal(self->imp, fence);
+	finish_request(kinds[2]);
+	ASSERT_SERVED(2);
+	importer_detach(self->imp, id);
+	mr_dereg(self->buffer.mr);
+	self->buffer.mr = NULL;
 }
 
 /*
@@ -1176,6 +1196,51 @@ TEST_F(on_demand, odp_01_first_access)
 	move_data(IBV_WR_RDMA_WRITE, &self->area, &self->other);
 	ASSERT_HOLDS(&self->other, SEED);
 	ASSERT_SERVED(1);
+}
+
+/*
+ * ODP-01: The other side names a memory window on the region: the driver asks the device
+ * where that leads, and brings what is behind it.
+ */
+TEST_F(on_demand, odp_01_window)
+{
+	struct ibv_send_wr bind, wr = rdma(IBV_WR_RDMA_WRITE, &self->area);
+	struct region part = self->other;
+	struct ibv_mw *mw;
+	size_t i;
+
+	self->area.mr = ibv_reg_mr(self->pd, self->area.data, SIZE, IBV_ACCESS_LOCAL_WRITE |
+				   IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, self->area.mr)
+		TH_LOG("%m");
+	mw = ibv_alloc_mw(self->pd, IBV_MW_TYPE_2);
+	ASSERT_NE(NULL, mw);
+	bind = (struct ibv_send_wr){
+		.wr_id = 10,
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = {
+			.mw = mw,
+			.rkey = ibv_inc_rkey(mw->rkey),
+			.bind_info = {
+				.mr = self->area.mr,
+				.addr = (uintptr_t)self->area.data + SIZE / 2,
+				.length = SIZE / 4,
+				.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+			},
+		},
+	};
+	post(&self->b, &bind, NULL);
+	end_wait(&self->b, 10, IBV_WC_SUCCESS, &self->wc);
+	part.len = SIZE / 4;
+	wr.wr.rdma.rkey = bind.bind_mw.rkey;
+	wr.wr.rdma.remote_addr = bind.bind_mw.bind_info.addr;
+	post(&self->a, &wr, &part);
+	end_wait(&self->a, 1, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_SERVED(1);
+	ASSERT_TRUE(region_holds(&self->area, SIZE / 2, SIZE / 4, OTHER_SEED, 0));
+	for (i = 0; i < SIZE / 2; i++)
+		ASSERT_EQ(0, self->area.data[i]);
+	ASSERT_EQ(0, ibv_dealloc_mw(mw));
 }
 
 /*
