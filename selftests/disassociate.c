@@ -903,11 +903,9 @@ TEST_F_TIMEOUT(disassociate, att_14_importer_goes_first, TIMEOUT)
 	ASSERT_EQ(0, close(export.fd));
 }
 
-/*
- * ATT-26, ATT-14: The device goes while a queue pair waits for a page fault of a region
- * that its exporter has moved, of which the driver has not been told: it never is.
- */
-TEST_F_TIMEOUT(disassociate, att_26_waits_for_a_page_fault, TIMEOUT)
+/* The device goes while a queue pair waits for a page fault that nobody was told of. */
+static void go_with_page_fault(struct __test_metadata *_metadata,
+			       struct _test_data_disassociate *self, enum unbind_from from)
 {
 	struct dmabuf_importer_export export = { .size = DM_SIZE };
 	struct dmabuf_importer_export_query query;
@@ -933,8 +931,8 @@ TEST_F_TIMEOUT(disassociate, att_26_waits_for_a_page_fault, TIMEOUT)
 	wr = rdma(IBV_WR_RDMA_WRITE, &other);
 	post(&a, &wr, &buffer);
 	page_faults_held(&self->bed.dev, 1);
-	unbind(&self->bed.dev, UNBIND_RDMA);
-	ASSERT_AT_BASELINE(UNBIND_RDMA);
+	unbind(&self->bed.dev, from);
+	ASSERT_AT_BASELINE(from);
 	ASSERT_PAGE_FAULTS(&self->bed.dev, &before, .raised = 1, .dropped = 1);
 	page_faults_tell(&self->bed.dev);
 	importer_export_query(self->imp, export.id, &query);
@@ -949,6 +947,21 @@ TEST_F_TIMEOUT(disassociate, att_26_waits_for_a_page_fault, TIMEOUT)
 	region_destroy(&other);
 	ASSERT_EQ(0, ibv_dealloc_pd(pd));
 	ASSERT_EQ(0, close(export.fd));
+}
+
+/*
+ * ATT-26, ATT-14: The device goes while a queue pair waits for a page fault of a region
+ * that its exporter has moved, of which the driver has not been told: it never is.
+ */
+TEST_F_TIMEOUT(disassociate, att_26_waits_for_a_page_fault, TIMEOUT)
+{
+	go_with_page_fault(_metadata, self, UNBIND_RDMA);
+}
+
+/* ATT-26, ATT-14: The same of the function, as when the device's module is unloaded. */
+TEST_F_TIMEOUT(disassociate, att_26_function_waits_for_a_page_fault, TIMEOUT)
+{
+	go_with_page_fault(_metadata, self, UNBIND_FUNCTION);
 }
 
 /*

@@ -463,6 +463,32 @@ TEST_F(refault, att_24_second_segment)
 	drop_buffer();
 }
 
+/*
+ * ATT-24: A process that asks for it has the region mapped before it is needed
+ * (pagefault_mr() by ibv_advise_mr()): there is no fault then.  Of one that the exporter
+ * does not map it is told why.
+ */
+TEST_F(refault, att_24_prefetch)
+{
+	struct ibv_sge sge = { .length = SIZE };
+
+	make_buffer();
+	sge.lkey = self->buffer.mr->lkey;
+	move_buffer();
+	ASSERT_BUFFER(1, 1);
+	ASSERT_EQ(0, ibv_advise_mr(self->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	ASSERT_BUFFER(2, 1);
+	post_request(kinds[0]);
+	finish_request(kinds[0]);
+	ASSERT_FAULTS();
+	revoke_buffer();
+	ASSERT_EQ(ENODEV, ibv_advise_mr(self->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+					IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	ASSERT_BUFFER(2, 2);
+	drop_buffer();
+}
+
 /**
  * struct mover - moves a buffer again and again
  * @imp: the context of its exporter
@@ -844,6 +870,19 @@ do { \
 	importer_event(self->imp, DMABUF_IMPORTER_EVENT_MAP_RESUME, self->export.id, 0); \
 } while (0)
 
+/* Does a thread wait for a reservation object? */
+static bool wants_reservation(pid_t tid)
+{
+	char path[64], *stack;
+	bool does;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
+	stack = text_read(path);
+	does = !stack || strstr(stack, "ww_mutex");
+	free(stack);
+	return does;
+}
+
 /*
  * ATT-26: The driver is serving the fault: deregistering waits until it has.  The request
  * is the first or comes too late, and moves all or nothing.
@@ -861,6 +900,8 @@ TEST_F(refault, att_26_deregistered_meanwhile)
 		post_and_stall(r);
 		caller_start(&caller, deregister, self->buffer.mr);
 		caller_waits(&caller, "mlx5_ib_dereg_mr");
+		/* It waits for who uses the region, and has not begun to take it away. */
+		ASSERT_FALSE(wants_reservation(caller.tid));
 		end_stall();
 		caller_end(&caller, 0);
 		self->buffer.mr = NULL;
@@ -1196,6 +1237,21 @@ TEST_F(on_demand, odp_01_first_access)
 	move_data(IBV_WR_RDMA_WRITE, &self->area, &self->other);
 	ASSERT_HOLDS(&self->other, SEED);
 	ASSERT_SERVED(1);
+}
+
+/* ODP-01: Pages that the process asks for before they are needed are no fault. */
+TEST_F(on_demand, odp_01_prefetch)
+{
+	struct ibv_sge sge = { (uintptr_t)self->area.data, SIZE, 0 };
+
+	register_area();
+	sge.lkey = self->area.mr->lkey;
+	ASSERT_EQ(0, ibv_advise_mr(self->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	ASSERT_TRANSLATES(true, mr_mkey(self->area.mr));
+	move_data(IBV_WR_RDMA_WRITE, &self->other, &self->area);
+	ASSERT_HOLDS(&self->area, OTHER_SEED);
+	ASSERT_FAULTS();
 }
 
 /*
