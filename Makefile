@@ -57,7 +57,7 @@ export DEBUG
 endif
 
 .PHONY: help run shell test bench coverage golden debug mutants drgn lint test-host test-runner test-machines \
-	test-skips lab modules modules_install selftests clean distclean
+	test-faults test-skips lab modules modules_install selftests clean distclean
 
 help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
@@ -75,6 +75,7 @@ help:
 	@echo '  make test-host        tests of the scripts, without a guest'
 	@echo '  make test-runner      tests of the runner, in guests that fail, hang and panic'
 	@echo '  make test-machines    the virtual HCA in guests of other shapes: IOMMUs, 1 CPU, ...'
+	@echo '  make test-faults      faults of the device that take the driver seconds'
 	@echo '  make test-skips       the suite where it cannot test: no root, another device, ...'
 	@echo '  make lab              make the caches, build nothing'
 	@echo 'Outside the lab:'
@@ -167,6 +168,10 @@ test-runner:
 test-machines:
 	@scripts/lab/host-packages.sh
 	@scripts/runner/tests/machines.sh
+
+test-faults:
+	@scripts/lab/host-packages.sh
+	@python3 scripts/runner/run.py --kernel '$(KERNEL)' slow_faults.sh
 
 test-skips:
 	@scripts/lab/host-packages.sh

@@ -31,6 +31,7 @@ sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
 from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
+from selection import BY_NAME                                           # noqa: E402
 from side_by_side import run_all                                        # noqa: E402
 
 KILLED, KERNEL, SURVIVED = "killed", "killed by the kernel's report", "survived"
@@ -89,7 +90,7 @@ class Score:
         with open(os.path.join(self.built, "install", "kselftest-list.txt"),
                   encoding="utf-8") as lines:
             there = [line.split(":", 1)[1] for line in lines.read().split()]
-        there = [p for p in there if p not in LEFT_OUT and not p.startswith(("bench_", "drgn_"))]
+        there = [p for p in there if p not in LEFT_OUT and not p.startswith(BY_NAME)]
         # The sort is stable.
         self.programs = arguments.tests or sorted(
             there, key=lambda p: LAST.index(p) if p in LAST else -1)
