@@ -1186,7 +1186,8 @@ TEST_F(attach, att_04_table_given_back_as_it_was)
 				       parts[i].offset, export.fd, IBV_ACCESS_LOCAL_WRITE);
 		ASSERT_NE(NULL, mr)
 			TH_LOG("part %u: %m", i);
-		ASSERT_EXPORT(&export, .attaches = i + 1, .detaches = i, .maps = i + 1, .unmaps = i);
+		ASSERT_EXPORT(&export, .attaches = i + 1, .detaches = i, .maps = i + 1,
+			      .unmaps = i);
 		ASSERT_EQ(0, ibv_dereg_mr(mr));
 		ASSERT_EXPORT(&export, .attaches = i + 1, .detaches = i + 1, .maps = i + 1,
 			      .unmaps = i + 1);

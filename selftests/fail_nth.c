@@ -1711,7 +1711,7 @@ struct aftermath {
 
 static int aftermath_take(const struct device *dev, struct aftermath *aftermath)
 {
-	aftermath->warnings = warn_count();
+	aftermath->warnings = kernel_warnings();
 	aftermath->violations = vhca_violations(dev);
 	if (aftermath->warnings < 0 || aftermath->violations < 0)
 		return errno ?: EIO;

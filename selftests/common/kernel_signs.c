@@ -107,7 +107,7 @@ bool fd_is_cloexec(int fd)
 	return flags >= 0 && flags & FD_CLOEXEC;
 }
 
-int warn_count(void)
+int kernel_warnings(void)
 {
 	char *text = text_read("/sys/kernel/warn_count");
 	int count;

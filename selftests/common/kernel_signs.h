@@ -71,13 +71,13 @@ long fdinfo_count(int fd);
 bool fd_is_cloexec(int fd);
 
 /**
- * warn_count() - how often the kernel has warned since it was booted
+ * kernel_warnings() - how often the kernel has warned since it was booted
  *
  * Of /sys/kernel/warn_count: each WARN() counts, a report of a sanitizer does not.
  *
  * Return: the count, or -1 with errno set.
  */
-int warn_count(void);
+int kernel_warnings(void);
 
 /**
  * fd_count() - count the open descriptors of the calling process
