@@ -673,13 +673,14 @@ TEST_F(import, invalidate_at_once)
  * Number of the physical page behind an address, 0 if that cannot be had.  What a device
  * is given may be the address of a bounce buffer, and says nothing of where the page is.
  */
-static uint64_t frame_of(const volatile uint8_t *address)
+static uint64_t frame_of(const uint8_t *address)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	uint64_t entry = 0;
 
-	(void)*address;
+	/* A page that nobody has looked at yet is none. */
+	(void)__atomic_load_n(address, __ATOMIC_RELAXED);
 	if (fd >= 0 && pread(fd, &entry, sizeof(entry),
 			     (uintptr_t)address / page * sizeof(entry)) != sizeof(entry))
 		entry = 0;
