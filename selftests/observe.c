@@ -1211,7 +1211,7 @@ static int bind_again(const struct device *dev)
  * disassociated, its hardware objects are gone, and what is left is what a close
  * must free.  It is the last test, since the driver has to probe again.
  */
-TEST_F(observe, unbound)
+TEST_F_TIMEOUT(observe, unbound, 120)
 {
 	struct raw_var var;
 	uint32_t *map;

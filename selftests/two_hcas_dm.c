@@ -369,7 +369,7 @@ TEST_F(two_hcas, free_what_is_lent)
 }
 
 /* The owner's driver goes: the memory is gone from the borrower's key before. */
-TEST_F(two_hcas, owner_is_unbound)
+TEST_F_TIMEOUT(two_hcas, owner_is_unbound, 120)
 {
 	struct loan loan;
 
@@ -387,7 +387,7 @@ TEST_F(two_hcas, owner_is_unbound)
 }
 
 /* The borrower's driver goes: the owner keeps its memory, and can free it. */
-TEST_F(two_hcas, borrower_is_unbound)
+TEST_F_TIMEOUT(two_hcas, borrower_is_unbound, 120)
 {
 	struct dmabuf_sign sign;
 	struct loan loan;
