@@ -171,7 +171,7 @@ test-machines:
 
 test-faults:
 	@scripts/lab/host-packages.sh
-	@python3 scripts/runner/run.py --kernel '$(KERNEL)' slow_faults.sh
+	@python3 scripts/runner/run.py --kernel '$(KERNEL)' slow_faults.sh slow_known.sh
 
 test-skips:
 	@scripts/lab/host-packages.sh

@@ -75,7 +75,7 @@ lane()
 	rm -f results/latest
 	# Of coming and going, of which cycles.sh has 20 rounds, fewer: all of this is to end
 	# in 20 minutes.
-	APPEND="ROUNDS=8 ${APPEND:-}" python3 scripts/runner/run.py --kernel "$name" "$@" || rc=$?
+	APPEND="ROUNDS=5 ${APPEND:-}" python3 scripts/runner/run.py --kernel "$name" "$@" || rc=$?
 	if [ "$rc" = 125 ] || [ ! -e results/latest/totals.json ]; then
 		notes+=("lane $name: the lab could not be built or booted (status $rc)")
 		row "lane $name" 0 1 0
@@ -116,7 +116,7 @@ notes+=("lane slab: the topics only: make run KERNEL=slab runs all")
 if [ -n "${DEBUG:-}" ]; then
 	lane debug
 elif KERNEL=7.2-debug "$LAB/kernel.sh" is-there || [ $SECONDS -lt $(((75 - 40) * 60)) ]; then
-	lane debug process_death disassociate dmabuf --at-least 180
+	lane debug process_death disassociate --at-least 160
 	notes+=("lane debug: some topics only: make run KERNEL=debug, or make test DEBUG=1, runs all")
 else
 	notes+=("lane debug: not run, its kernel is not built and $SECONDS s have gone by: make debug")

@@ -69,7 +69,7 @@ struct vhca_fault_subject {
  * @queue: the queue pair that it is about, VHCA_FAULT_ANY_QUEUE, or 0 if it is
  *	about commands
  * @nth: the first command that it acts on, counted from 1
- * @every: it acts on each so-manieth from there
+ * @every: from there on it acts on each Nth of them
  * @count: on how many it acts
  * @probability: how probable it is that it acts on one, per mille
  * @seed: what decides on which it then does

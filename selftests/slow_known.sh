@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Known faults that the virtual HCA needs some time to show, see known_issues; in a guest of
+# their own, as the driver does not come back.
+
+DIR=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/test_lib.sh
+. "$DIR/test_lib.sh"
+
+TIMEOUT_MS=3000
+
+# So long the driver may take for what takes it ten seconds.
+PATIENCE=40
+
+health_is() { grep -q " condition=$1 " "$VHCA_DEBUGFS/$pci/health"; }
+
+recovers()
+{
+	for _ in $(seq $PATIENCE); do
+		health_is healthy && return 0
+		sleep 1
+	done
+	echo "expected a recovery within $PATIENCE s, seen:"
+	cat "$VHCA_DEBUGFS/$pci/health"
+	return 1
+}
+
+# L37: a command that the driver has given up, and then a fatal error of the device: it is
+# reset, and recovers.  If it does not, whoever takes the driver away waits for ever.
+l37_flush_without_end()
+{
+	expect 'mlx5_core .*: '
+	expect 'mlx5_vhca: .*: (fatal error|reset, as)'
+	expect 'infiniband .*: '
+	rmmod mlx5_vhca && vhca_insert cmd_timeout_ms=$TIMEOUT_MS && wait_for "ib_device" ibdev_there ||
+		return 1
+	echo 'opcode=ALLOC_PD no_answer status=internal_error' > "$VHCA_DEBUGFS/$pci/faults" || return 1
+	"$DIR/commands" rate 1 && { echo "expected that the command is given up"; return 1; }
+	echo fatal > "$VHCA_DEBUGFS/$pci/health" || return 1
+	recovers && return 0
+	echo "$pci" > "$driver/unbind"
+	return 1
+}
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
+[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
+	skip_all "other RDMA devices are here: this test unloads their drivers"
+vhca_remember
+
+ktap_print_header
+plan 1
+run_with "$VHCA_MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" l37_flush_without_end
+ktap_finished
