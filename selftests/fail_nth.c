@@ -1560,7 +1560,7 @@ static void starve(struct __test_metadata *_metadata, struct _test_data_fail_nth
 
 	ASSERT_EQ(0, state_take(scene->dev, &state));
 	ASSERT_EQ(0, fail_nth_begin(FAIL_NTH_MEMORY));
-	ASSERT_EQ(0, fail_nth_worker(function, MANY));
+	ASSERT_EQ(0, fail_nth_starve(function, MANY));
 	err = call(scene);
 	left = fail_nth_worker_left();
 	fail_nth_worker_end();

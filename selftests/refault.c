@@ -479,6 +479,10 @@ TEST_F(refault, att_24_prefetch)
 	ASSERT_EQ(0, ibv_advise_mr(self->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 				   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
 	ASSERT_BUFFER(2, 1);
+	/* It finds the mapping there. */
+	ASSERT_EQ(0, ibv_advise_mr(self->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	ASSERT_BUFFER(2, 1);
 	post_request(&requests[0]);
 	finish_request(&requests[0]);
 	ASSERT_FAULTS();

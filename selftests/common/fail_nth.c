@@ -17,6 +17,7 @@
 #define DEBUGFS		"/sys/kernel/debug/"
 #define TRACEFS		"/sys/kernel/tracing/"
 #define INSTANCE	TRACEFS "instances/fail_nth/"
+#define MAKE_IT_FAIL	"/proc/self/make-it-fail"
 #define NTH		"/proc/thread-self/fail-nth"
 
 /* How far up the kernel looks for a function, its own limit. */
@@ -381,12 +382,23 @@ int fail_nth_worker(const char *function, int times)
 	return err;
 }
 
+int fail_nth_starve(const char *function, int times)
+{
+	int err = fail_nth_worker(function, times);
+	int i;
+
+	for (i = 0; i < 2 && !err; i++)
+		err = set(attributes[i], "task-filter", "Y");
+	return err ?: write_text(MAKE_IT_FAIL, "1", 0);
+}
+
 void fail_nth_worker_end(void)
 {
 	int i;
 
 	if (!kept->worker)
 		return;
+	write_text(MAKE_IT_FAIL, "0", 0);
 	for (i = 0; i < 2; i++)
 		set(attributes[i], "probability", "0");
 	kept->worker = false;

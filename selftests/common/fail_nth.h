@@ -70,6 +70,15 @@ int fail_nth_only(const char *function);
 int fail_nth_worker(const char *function, int times);
 
 /**
+ * fail_nth_starve() - the same, but of allocations that the calling task makes
+ * @function: the kernel's name of it
+ * @times: how many of them fail, -1 for all
+ *
+ * Return: as fail_nth_worker() does.
+ */
+int fail_nth_starve(const char *function, int times);
+
+/**
  * fail_nth_worker_left() - how many allocations are to fail still
  *
  * Return: what is left of @times, or -1 with errno set.
@@ -79,7 +88,7 @@ int fail_nth_worker_left(void);
 /**
  * fail_nth_worker_end() - have nothing fail any more because of fail_nth_worker()
  *
- * Does nothing without one.
+ * Or of fail_nth_starve().  Does nothing without one.
  */
 void fail_nth_worker_end(void);
 
