@@ -213,10 +213,7 @@ as_before()
 	vhca_insert && wait_for "ib_device" ibdev_there && vhca_no_violation
 }
 
-[ "$(id -u)" = 0 ] || skip_all "not root"
-[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
-[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
-	skip_all "other RDMA devices are here: this test unloads their drivers"
+need_the_only_device
 [ -r "$VHCA_MODULE" ] || skip_all "no $VHCA_MODULE: set MLX5_VHCA_KO to mlx5_vhca.ko"
 vhca_remember
 vhca_has_memory_for_two || skip_all "$why"

@@ -129,10 +129,7 @@ driver_leaves_meanwhile()
 	done
 }
 
-[ "$(id -u)" = 0 ] || skip_all "not root"
-[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
-[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
-	skip_all "other RDMA devices are here: this test unloads their drivers"
+need_the_only_device
 [ -r "$MODULE" ] || skip_all "no $MODULE: set MLX5_VHCA_KO to mlx5_vhca.ko"
 RAW_PCI=$pci raw send 16 0x010a0000 0 0 0 > /dev/null 2>&1
 [ $? != 4 ] || skip_all "no mlx5_raw_command.ko: set MLX5_RAW_COMMAND_KO to it"

@@ -154,10 +154,7 @@ user_context_with_objects()
 	rmmod mlx5_vhca && insert && return $bad
 }
 
-[ "$(id -u)" = 0 ] || skip_all "not root"
-[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
-[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
-	skip_all "other RDMA devices are here: this test unloads their drivers"
+need_the_only_device
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 

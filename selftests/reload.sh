@@ -162,21 +162,10 @@ small_device()
 	rmmod mlx5_vhca && vhca_insert && wait_for "ib_device" ibdev_there && return $bad
 }
 
-[ "$(id -u)" = 0 ] || skip_all "not root"
-[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
-[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
-	skip_all "other RDMA devices are here: this test unloads their drivers"
+need_the_only_device
 
 tests="devinfo every_command_is_known unbind_and_bind provider_goes_and_comes drivers_unload unbind_with_objects"
 needing_module="remove_and_insert open_file_keeps_the_module remove_with_objects wrong_parameters wrong_window small_device"
 vhca_remember
 
-ktap_print_header
-plan "$(echo "$tests $needing_module" | wc -w)"
-for t in $tests; do
-	run "$t"
-done
-for t in $needing_module; do
-	run_with "$VHCA_MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
-done
-ktap_finished
+run_all "$tests" "$needing_module"

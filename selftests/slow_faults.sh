@@ -276,10 +276,7 @@ health_is_told()
 	vhca_no_violation
 }
 
-[ "$(id -u)" = 0 ] || skip_all "not root"
-[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
-[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
-	skip_all "other RDMA devices are here: this test unloads their drivers"
+need_the_only_device
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
@@ -288,12 +285,4 @@ needing_module="remove_held remove_unanswered remove_lost_interrupt remove_stopp
 needing_module="$needing_module no_answer_is_given_up held_too_long lost_interrupt_is_found told_no_longer"
 vhca_remember
 
-ktap_print_header
-plan "$(echo "$plain $needing_module" | wc -w)"
-for t in $plain; do
-	run "$t"
-done
-for t in $needing_module; do
-	run_with "$VHCA_MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
-done
-ktap_finished
+run_all "$plain" "$needing_module"

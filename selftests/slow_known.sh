@@ -43,10 +43,7 @@ l37_flush_without_end()
 	return 1
 }
 
-[ "$(id -u)" = 0 ] || skip_all "not root"
-[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
-[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
-	skip_all "other RDMA devices are here: this test unloads their drivers"
+need_the_only_device
 vhca_remember
 
 ktap_print_header

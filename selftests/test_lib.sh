@@ -121,6 +121,29 @@ skip_all()
 	exit "$KSFT_SKIP"
 }
 
+# For those that take the drivers from whatever device is here.
+need_the_only_device()
+{
+	[ "$(id -u)" = 0 ] || skip_all "not root"
+	[ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
+	[ "$(find /sys/class/infiniband -mindepth 1 | wc -l)" = 1 ] ||
+		skip_all "other RDMA devices are here: this test unloads their drivers"
+}
+
+# run_all NAMES NAMES: a whole script; the second ones load mlx5_vhca.ko anew.
+run_all()
+{
+	ktap_print_header
+	plan "$(echo "$1 $2" | wc -w)"
+	for t in $1; do
+		run "$t"
+	done
+	for t in $2; do
+		run_with "$VHCA_MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
+	done
+	ktap_finished
+}
+
 wait_for()	# WHAT COMMAND...: up to 10 s
 {
 	what=$1

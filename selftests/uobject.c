@@ -1553,6 +1553,21 @@ static int queue_command(void *arg)
 	       mlx5dv_devx_qp_modify(command->qp, in, 16, out, 16);
 }
 
+/* While the device has the command, its queue pair is in use and cannot be destroyed. */
+#define ASSERT_LOCKED(command, opcode) \
+do { \
+	struct queue_command *__command = command; \
+	struct caller __caller; \
+	DELAY(opcode); \
+	caller_start(&__caller, queue_command, __command); \
+	caller_waits(&__caller, "mlx5_cmd_do"); \
+	LOOK(); \
+	ASSERT_ONE(UOBJ, OURS("type=QP"), "usecnt=1"); \
+	ASSERT_EQ(EBUSY, ibv_destroy_qp(__command->qp)); \
+	GO_ON(); \
+	caller_end(&__caller, 0); \
+} while (0)
+
 /*
  * UOBJ-13, UOBJ-04: A command to the device about an object has it locked for reading, so
  * that it is not destroyed meanwhile.  It can be about no other object than the one that it
@@ -1562,7 +1577,6 @@ TEST_F(uobject, uobj_13_command_about_a_queue)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->ctx);
 	struct queue_command ask, change;
-	struct caller caller;
 	struct ibv_dm *dm;
 	uint32_t handle;
 	struct end end;
@@ -1591,22 +1605,8 @@ TEST_F(uobject, uobj_13_command_about_a_queue)
 	ASSERT_EQ(ENOENT, queue_command(&change));
 	end.qp->handle = handle;
 
-	DELAY("QUERY_QP");
-	caller_start(&caller, queue_command, &ask);
-	caller_waits(&caller, "mlx5_cmd_do");
-	LOOK();
-	ASSERT_ONE(UOBJ, OURS("type=QP"), "usecnt=1");
-	ASSERT_EQ(EBUSY, ibv_destroy_qp(end.qp));
-	GO_ON();
-	caller_end(&caller, 0);
-	DELAY("2RST_QP");
-	caller_start(&caller, queue_command, &change);
-	caller_waits(&caller, "mlx5_cmd_do");
-	LOOK();
-	ASSERT_ONE(UOBJ, OURS("type=QP"), "usecnt=1");
-	ASSERT_EQ(EBUSY, ibv_destroy_qp(end.qp));
-	GO_ON();
-	caller_end(&caller, 0);
+	ASSERT_LOCKED(&ask, "QUERY_QP");
+	ASSERT_LOCKED(&change, "2RST_QP");
 	LOOK();
 	ASSERT_ONE(UOBJ, OURS("type=QP"), "ref=2 usecnt=0 state=live");
 	end_destroy(&end);
