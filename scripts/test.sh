@@ -116,7 +116,7 @@ notes+=("lane slab: the topics only: make run KERNEL=slab runs all")
 if [ -n "${DEBUG:-}" ]; then
 	lane debug
 elif KERNEL=7.2-debug "$LAB/kernel.sh" is-there || [ $SECONDS -lt $(((75 - 40) * 60)) ]; then
-	lane debug process_death disassociate --at-least 160
+	lane debug process_death disassociate --at-least 220
 	notes+=("lane debug: some topics only: make run KERNEL=debug, or make test DEBUG=1, runs all")
 else
 	notes+=("lane debug: not run, its kernel is not built and $SECONDS s have gone by: make debug")

@@ -73,9 +73,9 @@ def parse(lines, path, source):
                        f"{done.stdout}") from error
 
 
-def programs(results, source):
-    """A Program for each suite in the results folder's console log."""
-    with open(os.path.join(results, "console.log"), encoding="utf-8", errors="replace") as log:
+def programs(console, results, source):
+    """A Program for each suite in a console log; what kunit.py makes goes to the folder."""
+    with open(console, encoding="utf-8", errors="replace") as log:
         lines = said(log)
     made = []
     for number, stream in enumerate(streams(lines), 1):

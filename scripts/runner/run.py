@@ -121,8 +121,8 @@ class Guest:
         self.deadline = time.monotonic() + seconds * self.run.emulator.scale
 
     def append(self):
-        # The suites of the modules are run once, by the guest of most programs.
-        return f"{self.run.append} NO_KUNIT=1" if self.name else self.run.append
+        # The suites of the modules are run once.
+        return self.run.append if self.name == self.run.suites_in else f"{self.run.append} NO_KUNIT=1"
 
     def program_of(self, label):
         return self.run.program(label)
@@ -411,6 +411,7 @@ class Run:
             (f"bar_phys={self.shape.window():#x} " + os.environ.get("VHCA", "")).strip()
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
         base = arguments.results or os.path.join(TOP, "results")
+        self.suites_in = None   # the name of the guest in which KUnit runs
         self.results = os.path.join(base, f"{self.lane}-{stamp}-{os.getpid()}")
         os.makedirs(self.results)
         latest = os.path.join(base, "latest")
@@ -520,9 +521,12 @@ class Run:
         if self.vhca and items:
             self.programs.append(Program("guest:boot"))
         alone = rounds([Item(o.program, o.name) for o in own], self.repeat)
+        groups = list(self.groups(items))
+        # KUnit goes with most programs, or where there are none of those with the first.
+        self.suites_in = next((n for n, _ in sorted(groups, key=lambda g: g[0] != "")), None)
         try:
             run_all([functools.partial(self.run_group, name, rounds(group, self.repeat))
-                     for name, group in self.groups(items)] +
+                     for name, group in groups] +
                     [functools.partial(self.run_alone, next(
                         o for o in own if (o.program, o.name) == (item.program, item.arguments)),
                         item) for item in alone], self.jobs)
@@ -535,10 +539,10 @@ class Run:
         if boot is not None and self.vhca:
             boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
                                       "" if self.load_ms is not None else "no uverbs device"))
-        # The guest of most programs has no name, and has run them.
-        if self.source and os.path.exists(os.path.join(self.results, "console.log")):
+        console = os.path.join(self.results, f"console{self.suites_in}.log")
+        if self.source and self.suites_in is not None and os.path.exists(console):
             at = 1 if boot is not None else 0
-            self.programs[at:at] = kunit.programs(self.results, self.source)
+            self.programs[at:at] = kunit.programs(console, self.results, self.source)
         self.check_complete()
         return self.report()
 
