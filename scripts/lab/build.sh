@@ -23,10 +23,14 @@ mkdir -p "$out"
 release=$("$LAB/kernel.sh" version)
 source=$("$LAB/kernel.sh" source)
 
+# With the compiler's cache: another clone, or another kernel, has most of it compiled.
+mkdir -p "$CACHE/ccache"
 inside()
 {
-	"$LAB/in-rootfs.sh" --bind "$TOP:/src" --bind "$out:/out:rw" --bind "$source:/ksrc" "$@"
+	"$LAB/in-rootfs.sh" --bind "$TOP:/src" --bind "$out:/out:rw" --bind "$source:/ksrc" \
+		--bind "$CACHE/ccache:/ccache:rw" "$@"
 }
+compile=(env CCACHE_DIR=/ccache CCACHE_MAXSIZE=3G CC='ccache gcc')
 
 run_modules()
 {
@@ -36,14 +40,14 @@ run_modules()
 		[ ! -d "$kbuild" ] ||
 			binds=(--bind "$source/$checker:/usr/lib/${kbuild##*/}/$checker")
 	done
-	inside ${binds[@]+"${binds[@]}"} sh -ec '
+	inside ${binds[@]+"${binds[@]}"} "${compile[@]}" sh -ec '
 	mkdir -p /out/modules
 	# Not deleted: what the patterns leave out, that is, what was built.
 	rsync -aR --delete --include="*/" --include="*.[ch]" --include=Kbuild --exclude="*" \
 		--prune-empty-dirs /src/./kernel /src/./selftests/modules /src/./Kbuild \
 		/out/modules/
 	# The compiler is the distribution'\''s own, if not the very same that built the kernel.
-	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC=gcc W=1 \
+	make -j"$(nproc)" -C /usr/src/linux-headers-'"$release"' M=/out/modules CC="$CC" W=1 \
 		KSRC=/ksrc '"${MODULE_FLAGS:-}"' modules
 	# What looks into private structures must have been built with the right ones.
 	ko=/out/modules/kernel/uobjscope/uobjscope.ko
@@ -61,15 +65,15 @@ run_modules()
 
 run_user()
 {
-	inside make -s -j"$(nproc)" -C /src/user OUTPUT=/out/user all
+	inside "${compile[@]}" make -s -j"$(nproc)" -C /src/user OUTPUT=/out/user all
 }
 
 run_selftests()
 {
-	inside sh -ec '
+	inside "${compile[@]}" sh -ec '
 	ksft=/ksrc/tools/testing/selftests
 	mkdir -p /out/selftests
-	make -s -j"$(nproc)" -C /src/selftests KSFT=$ksft OUTPUT=/out/selftests all
+	make -s -j"$(nproc)" -C /src/selftests CC="$CC" KSFT=$ksft OUTPUT=/out/selftests all
 	# What the install rule of the kernel'\''s selftests/Makefile does for one target.
 	rm -rf /out/install
 	mkdir -p /out/install/kselftest /out/install/uobjscope
