@@ -361,11 +361,35 @@ void scope_print_differences(const struct scope *scope)
 	print_differences(scope->before, scope->now, "snapshot before");
 }
 
+/*
+ * Files that others have closed and the kernel has leaked (L01) lose their device when that
+ * is removed, and the device that comes then has none of them.  How many it has is told by
+ * the ufiles themselves.
+ */
+static bool is_older_leak(const struct uobjscope_diff *diff, const struct uobjscope_change *change)
+{
+	const enum uobjscope_key first = uobjscope_diff_key(diff, change, 0);
+	const struct uobjscope_field *state;
+
+	if (change->kind != UOBJSCOPE_CHANGED ||
+	    uobjscope_diff_key(diff, change, first + 1) != UOBJSCOPE_KEYS)
+		return false;
+	if (change->type == UOBJSCOPE_DEVICE)
+		return first == UOBJSCOPE_KEY_UFILES;
+	state = uobjscope_field(change->before, UOBJSCOPE_KEY_STATE);
+	return change->type == UOBJSCOPE_UFILE && first == UOBJSCOPE_KEY_DEVICE && state &&
+	       !strcmp(state->text, "closed");
+}
+
 int scope_left(const struct scope *scope)
 {
 	struct uobjscope_diff *diff = uobjscope_diff(scope->first, scope->now, NULL);
-	int count = diff ? (int)uobjscope_diff_count(diff) : -1;
+	const struct uobjscope_change *change;
+	int count = diff ? 0 : -1;
+	size_t n;
 
+	for (n = 0; diff && (change = uobjscope_diff_change(diff, n)); n++)
+		count += !is_older_leak(diff, change);
 	uobjscope_diff_free(diff);
 	return count;
 }

@@ -157,6 +157,9 @@ void scope_print_differences(const struct scope *scope);
  * scope_left() - how the last snapshot differs from the first one
  * @scope: the snapshots
  *
+ * What a file that was closed before the first one loses as its device is removed does not
+ * count: the kernel has leaked it, and it is nobody's here.
+ *
  * Return: the number of records that differ, or -1.
  */
 int scope_left(const struct scope *scope);
