@@ -54,7 +54,7 @@ check_documentation()
 	local text=Documentation/vhca.rst bad=0 commands violations word
 	commands=$(sed -nE 's/^\t(OTHER|PLAIN|CREATE|DESTROY|COMMAND)\(([A-Z0-9_]+),.*/\2/p' \
 		kernel/vhca/cmd_table.c)
-	violations=$(grep -hoE 'violation\(v, "[a-z_]+"' kernel/vhca/*.c | cut -d'"' -f2 | sort -u)
+	violations=$(grep -hoE 'violation(_of)?\((w->)?v, "[a-z_]+"' kernel/vhca/*.c | cut -d'"' -f2 | sort -u)
 	if [ "$(echo "$commands" | wc -l)" -lt 40 ] || [ "$(echo "$violations" | wc -l)" -lt 10 ]; then
 		echo "the tables of kernel/vhca are not where they were"
 		return 1

@@ -346,6 +346,95 @@ TEST_F(device_commands, destroyed_once)
 	}
 }
 
+/* A command that names an object, with room for whatever else it has. */
+static int name(struct _test_data_device_commands *self, uint16_t opcode, uint32_t number)
+{
+	memset(self->in, 0, MESSAGE_DW * 4);
+	DEVX_SET(dealloc_pd_in, self->in, opcode, opcode);
+	DEVX_SET(dealloc_pd_in, self->in, pd, number);
+	return raw_send(&self->raw, self->in, MESSAGE_DW * 4, self->out, MESSAGE_DW * 4);
+}
+
+/*
+ * What is named after its end is told from what never was: with the command that made it,
+ * and the one that destroyed it.
+ */
+TEST_F(device_commands, named_after_its_end)
+{
+	static const struct {
+		uint16_t create, destroy, use;
+		const char *kind;
+	} cases[] = {
+		{ MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY, MLX5_CMD_OP_QUERY_MKEY,
+		  "mkey" },
+		{ MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP, MLX5_CMD_OP_MODIFY_RMP,
+		  "rmp" },
+		{ MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ,
+		  MLX5_CMD_OP_ARM_XRC_SRQ, "xrc_srq" },
+	};
+	int64_t born, died;
+	uint32_t number;
+	size_t i;
+
+	marker_expect("mlx5_vhca: .* violation: (use_of_destroyed|destroy_of_unknown) ");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ASSERT_STATUS(IFC_OK, raw_create(&self->raw, cases[i].create, 0, &number));
+		born = vhca_seq(&self->bed.dev);
+		ASSERT_STATUS(IFC_OK, name(self, cases[i].use, number));
+		ASSERT_STATUS(IFC_OK, raw_name(&self->raw, cases[i].destroy, 0, number));
+		died = vhca_seq(&self->bed.dev);
+		ASSERT_NO_VIOLATION();
+		ASSERT_STATUS(IFC_BAD_RES, name(self, cases[i].use, number));
+		ASSERT_VIOLATION("use_of_destroyed", number, cases[i].use, cases[i].kind);
+		ASSERT_LIFE(born, died);
+		/* That it does not come back is asked of the same life. */
+		ASSERT_STATUS(IFC_BAD_RES, raw_name(&self->raw, cases[i].destroy, 0, number));
+		ASSERT_VIOLATION("destroy_of_unknown", number, cases[i].destroy, cases[i].kind);
+		ASSERT_LIFE(born, died);
+		ASSERT_STATUS(IFC_BAD_RES, name(self, cases[i].use, RAW_NOBODY));
+		ASSERT_NO_VIOLATION();
+	}
+}
+
+/* A key that is not free is in a PD that is there, and so is what a queue is on. */
+TEST_F(device_commands, on_what_has_ended)
+{
+	uint32_t in[DEVX_ST_SZ_DW(create_mkey_in)] = {};
+	uint32_t out[DEVX_ST_SZ_DW(create_mkey_out)];
+	void *mkc = DEVX_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	uint32_t eq_in[DEVX_ST_SZ_DW(create_eq_in)] = {};
+	uint32_t eq_out[DEVX_ST_SZ_DW(create_eq_out)];
+	int64_t born, died;
+	uint32_t pd, uar;
+
+	marker_expect("mlx5_vhca: .* violation: use_of_destroyed ");
+	ASSERT_STATUS(IFC_OK, raw_create(&self->raw, MLX5_CMD_OP_ALLOC_PD, 0, &pd));
+	born = vhca_seq(&self->bed.dev);
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DEALLOC_PD, 0, pd));
+	died = vhca_seq(&self->bed.dev);
+	DEVX_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	DEVX_SET(mkc, mkc, qpn, 0xffffff);
+	DEVX_SET(mkc, mkc, pd, pd);
+	/* Free keys keep the one that they had last. */
+	DEVX_SET(mkc, mkc, free, 1);
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, in, out));
+	ASSERT_NO_VIOLATION();
+	DEVX_SET(mkc, mkc, free, 0);
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, in, out));
+	ASSERT_VIOLATION("use_of_destroyed", pd, MLX5_CMD_OP_CREATE_MKEY, "pd");
+	ASSERT_LIFE(born, died);
+
+	ASSERT_STATUS(IFC_OK, raw_create(&self->raw, MLX5_CMD_OP_ALLOC_UAR, 0, &uar));
+	born = vhca_seq(&self->bed.dev);
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DEALLOC_UAR, 0, uar));
+	died = vhca_seq(&self->bed.dev);
+	DEVX_SET(create_eq_in, eq_in, opcode, MLX5_CMD_OP_CREATE_EQ);
+	DEVX_SET(create_eq_in, eq_in, eq_context_entry.uar_page, uar);
+	ASSERT_STATUS(IFC_BAD_RES, raw_command(&self->raw, eq_in, eq_out));
+	ASSERT_VIOLATION("use_of_destroyed", uar, MLX5_CMD_OP_CREATE_EQ, "uar");
+	ASSERT_LIFE(born, died);
+}
+
 /* A number of one kind is no number of another. */
 TEST_F(device_commands, destroyed_by_its_own_command)
 {
@@ -716,9 +805,11 @@ TEST_F(device_commands, memic_out_of_range)
 TEST_F(device_commands, memic_taken_and_free)
 {
 	uint64_t base = self->bed.dev.info.memic.offset, at, other;
+	int64_t born, died;
 
 	marker_expect("mlx5_vhca: .* violation: memic_(busy_page|dealloc_of_free) ");
 	ASSERT_STATUS(IFC_OK, alloc_memic(&self->raw, base + PAGE, 2 * PAGE, 2 * PAGE, 0, &at));
+	born = vhca_seq(&self->bed.dev);
 	ASSERT_EQ(base + PAGE, at);
 
 	ASSERT_STATUS(IFC_NO_RES, alloc_memic(&self->raw, base, 2 * PAGE, 2 * PAGE, 0, &other));
@@ -737,8 +828,10 @@ TEST_F(device_commands, memic_taken_and_free)
 	ASSERT_VIOLATION("memic_dealloc_of_free", at + PAGE, PAGE, "");
 	ASSERT_LEDGER(1, "memic");
 	ASSERT_STATUS(IFC_OK, dealloc_memic(&self->raw, at, 2 * PAGE));
+	died = vhca_seq(&self->bed.dev);
 	ASSERT_STATUS(IFC_BAD_RES, dealloc_memic(&self->raw, at, 2 * PAGE));
 	ASSERT_VIOLATION("memic_dealloc_of_free", at, 2 * PAGE, "");
+	ASSERT_LIFE(born, died);
 	ASSERT_STATUS(IFC_BAD_RES, dealloc_memic(&self->raw, UINT64_MAX, UINT32_MAX));
 	ASSERT_VIOLATION("memic_dealloc_of_free", UINT64_MAX, UINT32_MAX, "");
 	ASSERT_LEDGER(0, "memic");
@@ -751,10 +844,12 @@ TEST_F(device_commands, memic_under_mkey)
 	uint32_t out[DEVX_ST_SZ_DW(create_mkey_out)];
 	void *mkc = DEVX_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 	uint64_t base = self->bed.dev.info.memic.offset, at;
+	int64_t born;
 	uint32_t key;
 
 	marker_expect("mlx5_vhca: .* violation: memic_freed_under_mkey ");
 	ASSERT_STATUS(IFC_OK, alloc_memic(&self->raw, base, 2 * PAGE, 2 * PAGE, 0, &at));
+	born = vhca_seq(&self->bed.dev);
 	DEVX_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
 	DEVX_SET(mkc, mkc, access_mode_4_2, MLX5_MKC_ACCESS_MODE_MEMIC >> 2);
 	DEVX_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MEMIC & 3);
@@ -766,6 +861,7 @@ TEST_F(device_commands, memic_under_mkey)
 	key = DEVX_GET(create_mkey_out, out, mkey_index);
 	ASSERT_STATUS(IFC_OK, dealloc_memic(&self->raw, at, 2 * PAGE));
 	ASSERT_VIOLATION("memic_freed_under_mkey", at, key, "");
+	ASSERT_LIFE(born, 0);
 	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DESTROY_MKEY, 0, key));
 
 	/* One byte further it is another's. */

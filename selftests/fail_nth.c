@@ -163,7 +163,7 @@ static bool state_is_back(const struct device *dev, struct state *state, uint64_
 			break;
 		nanosleep(&pause, NULL);
 	}
-	rest_print_difference(&state->device, &now);
+	rest_print_difference(dev, &state->device, &now);
 	if (fds != state->fds || dmabufs != state->dmabufs)
 		diag("descriptors: %+d, dma-bufs: %+d", fds - state->fds,
 		     dmabufs - state->dmabufs);

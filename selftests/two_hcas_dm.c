@@ -150,7 +150,7 @@ FIXTURE_TEARDOWN(two_hcas)
 		EXPECT_EQ(0, device_warm_up(&self->dev[i]));
 		EXPECT_EQ(0, rest_return(&self->dev[i], &self->before[i], &after)) {
 			TH_LOG("%s: not given back by the end of the test:", self->dev[i].name);
-			rest_print_difference(&self->before[i], &after);
+			rest_print_difference(&self->dev[i], &self->before[i], &after);
 		}
 	}
 }

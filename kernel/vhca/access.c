@@ -168,7 +168,7 @@ static bool vhca_walk_mtt(struct vhca_walk *w, const struct vhca_mkey *mkey,
 		u64 in_page = offset & (page_size - 1);
 		u64 n = min(len, page_size - in_page);
 		u64 i = offset >> shift;
-		u64 mtt;
+		u64 mtt, to;
 
 		if (i >= entries)
 			return false;
@@ -177,8 +177,11 @@ static bool vhca_walk_mtt(struct vhca_walk *w, const struct vhca_mkey *mkey,
 			w->absent = true;
 			return false;
 		}
-		if (!vhca_walk_physical(w, (mtt & ~VHCA_MTT_FLAGS) + in_page,
-					n))
+		to = (mtt & ~VHCA_MTT_FLAGS) + in_page;
+		if (vhca_page_is_free(to))
+			vhca_violation_of(w->v, "dma_to_free_page", VHCA_MKEY,
+					  mkey->object.id, to, false);
+		if (!vhca_walk_physical(w, to, n))
 			return false;
 		offset += n;
 		len -= n;

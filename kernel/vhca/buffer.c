@@ -41,6 +41,30 @@ void *vhca_ram(u64 address, u64 len)
 }
 
 /**
+ * vhca_page_is_free - has a page been given back?
+ * @address: an address in it
+ *
+ * A page that a key of the driver's leads to has a reference from whoever
+ * registered it, until the key no longer does.  The kernel's own memory can be
+ * without one: a slab, or, where several pages were allocated at once and not as
+ * one, those behind the first; the former is told apart by its type, and the
+ * latter is nothing that is registered.
+ *
+ * Context: firmware thread
+ * Return: true if it is one of the kernel's free pages
+ */
+bool vhca_page_is_free(u64 address)
+{
+	struct page *page = pfn_to_online_page(PHYS_PFN(address)), *head;
+
+	if (!page || PageReserved(page))
+		return false;
+	head = compound_head(page);
+	return !page_ref_count(head) &&
+	       (PageBuddy(page) || !page_has_type(head));
+}
+
+/**
  * vhca_dma_pointer - turn a DMA address of the driver's into a pointer
  * @v: the device
  * @address: the address

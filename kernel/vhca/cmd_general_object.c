@@ -95,8 +95,9 @@ u8 vhca_cmd_destroy_general_object(struct vhca *v, struct vhca_cmd *cmd)
 		general = to_vhca_general_object(object);
 		if (general->type != type) {
 			cmd->object = id;
-			vhca_violation(v, "destroy_of_unknown", id,
-				       cmd->opcode, "general_object");
+			vhca_violation_of(v, "destroy_of_unknown",
+					  VHCA_GENERAL_OBJECT, id, cmd->opcode,
+					  true);
 			return MLX5_CMD_STAT_BAD_RES_ERR;
 		}
 		if (type == MLX5_OBJ_TYPE_SW_ICM)

@@ -165,8 +165,8 @@ static void vhca_memic_check_operations(struct vhca *v, u64 memic)
 
 	xa_for_each(&v->ledger.by_id[VHCA_MEMIC_OPERATION], id, object)
 		if (to_vhca_memic_operation(object)->memic == memic)
-			vhca_violation(v, "memic_freed_under_operation", memic,
-				       id, NULL);
+			vhca_violation_of(v, "memic_freed_under_operation",
+					  VHCA_MEMIC, memic, id, false);
 }
 
 /**
@@ -189,7 +189,8 @@ u8 vhca_cmd_dealloc_memic(struct vhca *v, struct vhca_cmd *cmd)
 	cmd->object = start;
 	object = vhca_ledger_find(v, VHCA_MEMIC, start);
 	if (!object || to_vhca_memic(object)->size != size) {
-		vhca_violation(v, "memic_dealloc_of_free", start, size, NULL);
+		vhca_violation_of(v, "memic_dealloc_of_free", VHCA_MEMIC, start,
+				  size, false);
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	}
 	vhca_mkey_check_memic(v, start, size);
@@ -207,8 +208,8 @@ static u8 vhca_memic_operation_alloc(struct vhca *v, struct vhca_cmd *cmd,
 	if (cmd->out_len < MLX5_ST_SZ_BYTES(modify_memic_out))
 		return MLX5_CMD_STAT_BAD_OUTP_LEN_ERR;
 	if (!vhca_ledger_find(v, VHCA_MEMIC, memic)) {
-		vhca_violation(v, "memic_operation_on_free", memic, operation,
-			       NULL);
+		vhca_violation_of(v, "memic_operation_on_free", VHCA_MEMIC,
+				  memic, operation, false);
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	}
 	if (vhca_ledger_find(v, VHCA_MEMIC_OPERATION, address)) {

@@ -58,6 +58,23 @@ bool vhca_mkey_free(const struct vhca_mkey *mkey)
 	return MLX5_GET(mkc, mkey->context, free);
 }
 
+/**
+ * vhca_mkey_check_pd - a key that is not free is in no PD that was destroyed
+ * @v: the device
+ * @mkey: the key
+ * @detail: what has put it there, see vhca_check_use()
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_mkey_check_pd(struct vhca *v, const struct vhca_mkey *mkey,
+			u64 detail)
+{
+	u32 pd = MLX5_GET(mkc, mkey->context, pd);
+
+	if (!vhca_mkey_free(mkey) && !vhca_ledger_find(v, VHCA_PD, pd))
+		vhca_check_use(v, VHCA_PD, pd, detail);
+}
+
 static void vhca_mkey_release(struct vhca *v, struct vhca_object *object)
 {
 	struct vhca_mkey *mkey = to_vhca_mkey(object);
@@ -193,6 +210,7 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 	status = vhca_ledger_add(v, &mkey->object, VHCA_MKEY, cmd);
 	if (status)
 		goto err_release;
+	vhca_mkey_check_pd(v, mkey, cmd->opcode);
 	vhca_cmd_set_number(cmd, mkey->object.id);
 	return MLX5_CMD_STAT_OK;
 

@@ -102,17 +102,18 @@ u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd)
  */
 u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id)
 {
-	const char *kind = vhca_kind_info(cmd->row->kind)->name;
 	struct vhca_object *object;
 
 	cmd->object = id;
 	object = vhca_ledger_find(v, cmd->row->kind, id);
 	if (!object) {
-		vhca_violation(v, "destroy_of_unknown", id, cmd->opcode, kind);
+		vhca_violation_of(v, "destroy_of_unknown", cmd->row->kind, id,
+				  cmd->opcode, true);
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	}
 	if (object->users) {
-		vhca_violation(v, "destroy_of_busy", id, object->users, kind);
+		vhca_violation_of(v, "destroy_of_busy", cmd->row->kind, id,
+				  object->users, true);
 		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	}
 	vhca_ledger_remove(v, object);
@@ -157,7 +158,8 @@ u8 vhca_cmd_dealloc_pd(struct vhca *v, struct vhca_cmd *cmd)
 		    MLX5_GET(mkc, mkey->context, pd) != pd)
 			continue;
 		cmd->object = pd;
-		vhca_violation(v, "pd_freed_under_mkey", pd, index, NULL);
+		vhca_violation_of(v, "pd_freed_under_mkey", VHCA_PD, pd, index,
+				  false);
 		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	}
 	return vhca_cmd_destroy(v, cmd);

@@ -189,6 +189,7 @@ static u32 vhca_command_syndrome(const struct vhca_cmd *cmd)
  */
 void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd)
 {
+	unsigned int violations = v->recorder.nr_violations;
 	u64 began;
 
 	cmd->opcode = MLX5_GET(alloc_pd_in, cmd->in, opcode);
@@ -196,11 +197,16 @@ void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd)
 	cmd->uid = MLX5_GET(alloc_pd_in, cmd->in, uid);
 	cmd->row = vhca_command_find(cmd->opcode);
 	cmd->seq = ++v->recorder.seq;
+	v->recorder.opcode = cmd->opcode;
 	began = ktime_get_ns();
 
 	cmd->status = vhca_command_dispatch(v, cmd);
 	if (cmd->status)
 		cmd->syndrome = vhca_command_syndrome(cmd);
+	/* Unless the handler has complained of it. */
+	if (cmd->status == MLX5_CMD_STAT_BAD_RES_ERR && cmd->object &&
+	    cmd->row->kind && violations == v->recorder.nr_violations)
+		vhca_check_use(v, cmd->row->kind, cmd->object, cmd->opcode);
 	MLX5_SET(alloc_pd_out, cmd->out, status, cmd->status);
 	MLX5_SET(alloc_pd_out, cmd->out, syndrome, cmd->syndrome);
 

@@ -393,6 +393,10 @@ static int vhca_violations_show(struct seq_file *m, void *unused)
 			   e->seq, e->ns, e->what, e->object, e->detail);
 		if (e->kind)
 			seq_printf(m, " kind=%s", e->kind);
+		if (e->born_seq)
+			seq_printf(m, " born=%llu", e->born_seq);
+		if (e->died_seq)
+			seq_printf(m, " died=%llu", e->died_seq);
 		seq_putc(m, '\n');
 	}
 	seq_printf(m, "end violations=%u\n", s->nr);

@@ -131,6 +131,7 @@ void vhca_ledger_remove(struct vhca *v, struct vhca_object *object)
 {
 	struct vhca_ledger *l = &v->ledger;
 
+	vhca_death_record(v, object);
 	xa_erase(&l->by_id[object->kind], object->id);
 	list_del(&object->node);
 	l->count--;
@@ -171,6 +172,8 @@ u8 vhca_object_use(struct vhca *v, struct vhca_object *object,
 {
 	struct vhca_object *used = vhca_ledger_find(v, kind, id);
 
+	if (!used)
+		vhca_check_use(v, kind, id, v->recorder.opcode);
 	if (!used || WARN_ON_ONCE(object->nr_uses == VHCA_MAX_USES))
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	used->users++;

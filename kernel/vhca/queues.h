@@ -29,6 +29,7 @@ struct vhca_buffer {
 };
 
 void *vhca_ram(u64 address, u64 len);
+bool vhca_page_is_free(u64 address);
 
 /**
  * vhca_ring_word - read a word that the driver or a user rings by
@@ -281,6 +282,8 @@ struct vhca_mkey {
 
 u8 vhca_mkey_mode(const struct vhca_mkey *mkey);
 bool vhca_mkey_free(const struct vhca_mkey *mkey);
+void vhca_mkey_check_pd(struct vhca *v, const struct vhca_mkey *mkey,
+			u64 detail);
 void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len);
 
 /* What an access needs of a key, as the mkc has it. */

@@ -24,7 +24,7 @@ int vhca_recorder_init(struct vhca *v)
 	r->history = kvcalloc(VHCA_HISTORY, sizeof(*r->history), GFP_KERNEL);
 	r->violations = kvcalloc(VHCA_MAX_VIOLATIONS, sizeof(*r->violations),
 				 GFP_KERNEL);
-	if (r->history && r->violations)
+	if (r->history && r->violations && !vhca_deaths_init(v))
 		return 0;
 	vhca_recorder_exit(v);
 	return -ENOMEM;
@@ -43,6 +43,7 @@ void vhca_recorder_exit(struct vhca *v)
 	xa_for_each(&r->by_opcode, opcode, stats)
 		kfree(stats);
 	xa_destroy(&r->by_opcode);
+	vhca_deaths_exit(v);
 	kvfree(r->violations);
 	kvfree(r->history);
 }
@@ -101,6 +102,21 @@ bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
 	return stats->count == 1;
 }
 
+static void vhca_violation_keep(struct vhca *v,
+				const struct vhca_violation *violation)
+{
+	struct vhca_recorder *r = &v->recorder;
+	struct vhca_violation *kept;
+
+	if (r->nr_violations < VHCA_MAX_VIOLATIONS) {
+		kept = &r->violations[r->nr_violations];
+		*kept = *violation;
+		kept->seq = r->seq;
+		kept->ns = ktime_get_ns();
+	}
+	r->nr_violations++;
+}
+
 /**
  * vhca_record_violation - remember something that no correct driver does,
  *	without a word in the log
@@ -115,18 +131,36 @@ bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
 void vhca_record_violation(struct vhca *v, const char *what, u64 object,
 			   u64 detail, const char *kind)
 {
-	struct vhca_recorder *r = &v->recorder;
+	vhca_violation_keep(v, &(const struct vhca_violation) {
+		.what	= what,
+		.object	= object,
+		.detail	= detail,
+		.kind	= kind,
+	});
+}
 
-	if (r->nr_violations < VHCA_MAX_VIOLATIONS)
-		r->violations[r->nr_violations] = (struct vhca_violation) {
-			.seq	= r->seq,
-			.ns	= ktime_get_ns(),
-			.what	= what,
-			.object	= object,
-			.detail	= detail,
-			.kind	= kind,
-		};
-	r->nr_violations++;
+/**
+ * vhca_violation_add - remember something that no correct driver does
+ * @v: the device
+ * @violation: what it is; when it is, is filled in here
+ *
+ * Context: vhca.lock held
+ */
+void vhca_violation_add(struct vhca *v, const struct vhca_violation *violation)
+{
+	char life[64] = "";
+
+	vhca_violation_keep(v, violation);
+	if (violation->died_seq)
+		snprintf(life, sizeof(life), ", born of command %llu, gone with %llu",
+			 violation->born_seq, violation->died_seq);
+	else if (violation->born_seq)
+		snprintf(life, sizeof(life), ", born of command %llu",
+			 violation->born_seq);
+	vhca_warn_ratelimited(v, "violation: %s%s%s object 0x%llx detail 0x%llx, command %llu%s\n",
+			      violation->what, violation->kind ? " " : "",
+			      violation->kind ?: "", violation->object,
+			      violation->detail, v->recorder.seq, life);
 }
 
 /**
@@ -142,10 +176,12 @@ void vhca_record_violation(struct vhca *v, const char *what, u64 object,
 void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
 		    const char *kind)
 {
-	vhca_record_violation(v, what, object, detail, kind);
-	vhca_warn_ratelimited(v, "violation: %s%s%s object 0x%llx detail 0x%llx, command %llu\n",
-			      what, kind ? " " : "", kind ?: "", object,
-			      detail, v->recorder.seq);
+	vhca_violation_add(v, &(const struct vhca_violation) {
+		.what	= what,
+		.object	= object,
+		.detail	= detail,
+		.kind	= kind,
+	});
 }
 
 /**

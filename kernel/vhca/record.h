@@ -63,6 +63,8 @@ struct vhca_opcode_stats {
  * @object: number of the object concerned
  * @detail: depends on @what
  * @kind: kind of the object where @what does not imply it, else NULL
+ * @born_seq: the command that created the object, 0 if that is not known
+ * @died_seq: the command that destroyed it, 0 if it is there or that is not known
  */
 struct vhca_violation {
 	u64		seq;
@@ -71,11 +73,14 @@ struct vhca_violation {
 	u64		object;
 	u64		detail;
 	const char	*kind;
+	u64		born_seq;
+	u64		died_seq;
 };
 
 /**
  * struct vhca_recorder - all of these
  * @seq: number of the last command
+ * @opcode: its opcode
  * @history: ring of VHCA_HISTORY entries, entry of @seq at @seq modulo that
  * @by_opcode: struct vhca_opcode_stats
  * @nr_opcodes: entries in @by_opcode
@@ -84,6 +89,7 @@ struct vhca_violation {
  */
 struct vhca_recorder {
 	u64				seq;
+	u16				opcode;
 	struct vhca_history_entry	*history;
 	struct xarray			by_opcode;
 	unsigned int			nr_opcodes;
@@ -96,6 +102,7 @@ void vhca_recorder_exit(struct vhca *v);
 bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns);
 void vhca_record_violation(struct vhca *v, const char *what, u64 object,
 			   u64 detail, const char *kind);
+void vhca_violation_add(struct vhca *v, const struct vhca_violation *violation);
 void vhca_violation(struct vhca *v, const char *what, u64 object, u64 detail,
 		    const char *kind);
 void vhca_violation_leak(struct vhca *v, const char *why, unsigned int count,

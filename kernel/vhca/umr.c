@@ -190,8 +190,8 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 
 	object = vhca_ledger_find(v, VHCA_MKEY, key >> 8);
 	if (!object) {
-		vhca_violation(v, "umr_unknown_mkey", key >> 8, qp->object.id,
-			       NULL);
+		vhca_violation_of(v, "umr_unknown_mkey", VHCA_MKEY, key >> 8,
+				  qp->object.id, false);
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	}
 	mkey = to_vhca_mkey(object);
@@ -225,6 +225,7 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 	}
 	vhca_umr_context(mkey->context, w->mkc,
 			 be64_to_cpu(w->umr.mkey_mask));
+	vhca_mkey_check_pd(v, mkey, qp->object.id);
 	return 0;
 }
 
@@ -311,8 +312,8 @@ static void vhca_mkey_check_freed(struct vhca *v, const struct vhca_freed *m)
 		    !vhca_mkey_reaches(v, mkey, m->owner, m->start, m->len))
 			continue;
 		if (v == m->owner)
-			vhca_violation(v, "memic_freed_under_mkey", m->start,
-				       index, NULL);
+			vhca_violation_of(v, "memic_freed_under_mkey",
+					  VHCA_MEMIC, m->start, index, false);
 		else
 			vhca_violation(v, "mkey_into_freed_memic", index,
 				       m->owner->params.bar_phys + m->start,

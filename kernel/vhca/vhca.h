@@ -29,6 +29,7 @@
 #include <linux/types.h>
 
 #include "command.h"
+#include "death.h"
 #include "fabric.h"
 #include "fault.h"
 #include "object.h"
@@ -272,6 +273,7 @@ enum vhca_gap {
  * @nr_fw_pages: how many
  * @memic_pages: pages of device memory that are allocated
  * @ledger: all objects
+ * @deaths: the last objects that are gone
  * @recorder: all that happened
  * @stats: totals
  * @port: where packets arrive
@@ -333,6 +335,7 @@ struct vhca {
 	unsigned int		nr_fw_pages;
 	DECLARE_BITMAP(memic_pages, VHCA_MEMIC_MAX_PAGES);
 	struct vhca_ledger	ledger;
+	struct vhca_deaths	deaths;
 	struct vhca_recorder	recorder;
 	struct vhca_stats	stats;
 	struct vhca_port	port;

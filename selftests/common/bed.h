@@ -94,7 +94,7 @@ static inline void bed_unmake(struct __test_metadata *_metadata, struct bed *bed
 	if (_metadata->exit_code == KSFT_PASS) {
 		EXPECT_EQ(0, rest_return(&bed->dev, &bed->before, &after)) {
 			TH_LOG("not given back by the end of the test:");
-			rest_print_difference(&bed->before, &after);
+			rest_print_difference(&bed->dev, &bed->before, &after);
 		}
 	}
 	bed_mark(_metadata, "end");

@@ -80,6 +80,15 @@ do { \
 	ASSERT_STREQ(of, __violation.kind); \
 } while (0)
 
+/* When its object came and went: the commands of these numbers. */
+#define ASSERT_LIFE(from, to) \
+do { \
+	struct vhca_violation __violation; \
+	ASSERT_LT(0, vhca_last_violation(&self->bed.dev, &__violation)); \
+	ASSERT_EQ((uint64_t)(from), __violation.born); \
+	ASSERT_EQ((uint64_t)(to), __violation.died); \
+} while (0)
+
 /**
  * raw_bed_wait() - wait until the device has seen violations
  * @dev: the device

@@ -170,10 +170,13 @@ static void rest_print_count(const char *what, int before, int after)
 		diag("%s: %d before, %d now (%+d)", what, before, after, after - before);
 }
 
-void rest_print_difference(const struct rest *before, const struct rest *after)
+void rest_print_difference(const struct device *dev, const struct rest *before,
+			   const struct rest *after)
 {
 	rest_ledger_is_same(before, after, true);
 	rest_print_count("violations seen by the device", before->violations, after->violations);
+	if (after->violations > before->violations)
+		vhca_print_violations(dev, before->violations);
 	rest_print_count("VAR pages that can be allocated", before->vars, after->vars);
 	rest_print_count("TLP VAR pages that can be allocated", before->tlp_vars, after->tlp_vars);
 	rest_print_count("dma-bufs of ib_uverbs", before->dmabufs, after->dmabufs);

@@ -77,10 +77,12 @@ bool rest_is_same(const struct rest *before, const struct rest *after);
 
 /**
  * rest_print_difference() - write as diagnostics what differs
+ * @dev: the device
  * @before: state at the start
  * @after: state now
  */
-void rest_print_difference(const struct rest *before, const struct rest *after);
+void rest_print_difference(const struct device *dev, const struct rest *before,
+			   const struct rest *after);
 
 /**
  * rest_return() - wait for the state to come back

@@ -415,8 +415,37 @@ int vhca_violation_at(const struct device *dev, unsigned int index,
 	vhca_key(record, "kind", violation->kind, sizeof(violation->kind));
 	violation->object = vhca_number(record, "object");
 	violation->detail = vhca_number(record, "detail");
+	violation->born = vhca_number(record, "born");
+	violation->died = vhca_number(record, "died");
 	vhca_close(&file);
 	return 1;
+}
+
+void vhca_print_violations(const struct device *dev, unsigned int from)
+{
+	static const char *const when[] = { "born", "died", "seq" };
+	struct vhca_file violations, history;
+	unsigned int i, j;
+	uint64_t seq;
+	size_t k;
+
+	if (vhca_open(dev, "violations", &violations))
+		return;
+	if (vhca_open(dev, "history", &history)) {
+		vhca_close(&violations);
+		return;
+	}
+	for (i = from; i < violations.count; i++) {
+		diag("%s", violations.record[i]);
+		for (k = 0; k < sizeof(when) / sizeof(*when); k++) {
+			seq = vhca_number(violations.record[i], when[k]);
+			for (j = 0; seq && j < history.count; j++)
+				if (vhca_number(history.record[j], "seq") == seq)
+					diag("  %s: %s", when[k], history.record[j]);
+		}
+	}
+	vhca_close(&history);
+	vhca_close(&violations);
 }
 
 int vhca_last_violation(const struct device *dev, struct vhca_violation *violation)

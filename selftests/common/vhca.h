@@ -147,12 +147,16 @@ struct vhca_history {
  * @kind: kind of object, empty where the name implies it
  * @object: which object
  * @detail: depends on @what
+ * @born: the command that created the object, 0 if that is not known
+ * @died: the command that destroyed it, 0 if it is there or that is not known
  */
 struct vhca_violation {
 	char what[40];
 	char kind[32];
 	uint64_t object;
 	uint64_t detail;
+	uint64_t born;
+	uint64_t died;
 };
 
 /**
@@ -323,6 +327,14 @@ int vhca_violation_at(const struct device *dev, unsigned int index,
  * is none, or if there were so many that the device has not kept the last one.
  */
 int vhca_last_violation(const struct device *dev, struct vhca_violation *violation);
+
+/**
+ * vhca_print_violations() - write violations as diagnostics, each with the commands that it
+ *	is about: what created the object, what destroyed it, and what came last
+ * @dev: the device
+ * @from: the first, from 0
+ */
+void vhca_print_violations(const struct device *dev, unsigned int from);
 
 /**
  * vhca_write() - ask something of the device

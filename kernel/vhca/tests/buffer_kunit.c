@@ -189,6 +189,33 @@ static void buffer_init_large_page(struct kunit *test)
 	vhca_buffer_exit(&buffer);
 }
 
+/*
+ * A page is free when nobody has it.  Somebody may take it at once, so one try may not do;
+ * memory of a slab has no reference and is not free.
+ */
+static void buffer_page_is_free(struct kunit *test)
+{
+	u64 address;
+	unsigned int tries;
+	struct page *page;
+	void *slab;
+
+	KUNIT_EXPECT_FALSE(test, vhca_page_is_free(NOWHERE));
+	slab = kunit_kzalloc(test, 64, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, slab);
+	KUNIT_EXPECT_FALSE(test, vhca_page_is_free(virt_to_phys(slab)));
+	for (tries = 0; tries < 100; tries++) {
+		page = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		address = page_to_phys(page);
+		KUNIT_EXPECT_FALSE(test, vhca_page_is_free(address));
+		__free_page(page);
+		if (vhca_page_is_free(address + 100))
+			return;
+	}
+	KUNIT_FAIL(test, "no page is free after it was freed");
+}
+
 static struct kunit_case vhca_buffer_cases[] = {
 	KUNIT_CASE(buffer_ram_is_pointer),
 	KUNIT_CASE(buffer_ram_refuses),
@@ -197,6 +224,7 @@ static struct kunit_case vhca_buffer_cases[] = {
 	KUNIT_CASE(buffer_init_offset),
 	KUNIT_CASE(buffer_init_refuses),
 	KUNIT_CASE(buffer_init_large_page),
+	KUNIT_CASE(buffer_page_is_free),
 	{}
 };
 

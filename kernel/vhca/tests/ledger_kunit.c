@@ -270,6 +270,73 @@ static void ledger_describes(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, record.details[2].text, "word");
 }
 
+/* The last one of that number, with when it came and went. */
+static void death_is_found(struct kunit *test)
+{
+	struct vhca *v = test->priv;
+	struct vhca_object *first = add(test, VHCA_PD);
+	const struct vhca_death *death;
+	u64 id = first->id;
+
+	KUNIT_EXPECT_NULL(test, vhca_death_find(v, VHCA_PD, id));
+	v->recorder.seq = 10;
+	vhca_ledger_remove(v, first);
+	death = vhca_death_find(v, VHCA_PD, id);
+	KUNIT_ASSERT_NOT_NULL(test, death);
+	KUNIT_EXPECT_EQ(test, death->born_seq, 1);
+	KUNIT_EXPECT_EQ(test, death->died_seq, 10);
+	KUNIT_EXPECT_NULL(test, vhca_death_find(v, VHCA_PD, id + 1));
+	KUNIT_EXPECT_NULL(test, vhca_death_find(v, VHCA_XRCD, id));
+
+	v->ledger.next_id[VHCA_PD] = id;
+	first = add(test, VHCA_PD);
+	KUNIT_ASSERT_EQ(test, first->id, id);
+	v->recorder.seq = 20;
+	vhca_ledger_remove(v, first);
+	death = vhca_death_find(v, VHCA_PD, id);
+	KUNIT_ASSERT_NOT_NULL(test, death);
+	KUNIT_EXPECT_EQ(test, death->born_seq, 11);
+	KUNIT_EXPECT_EQ(test, death->died_seq, 20);
+}
+
+static void death_is_forgotten(struct kunit *test)
+{
+	struct vhca *v = test->priv;
+	struct vhca_object *object = add(test, VHCA_XRCD);
+	u64 id = object->id;
+	unsigned int i;
+
+	vhca_ledger_remove(v, object);
+	for (i = 1; i < VHCA_DEATHS; i++)
+		vhca_ledger_remove(v, add(test, VHCA_PD));
+	KUNIT_EXPECT_NOT_NULL(test, vhca_death_find(v, VHCA_XRCD, id));
+	vhca_ledger_remove(v, add(test, VHCA_PD));
+	KUNIT_EXPECT_NULL(test, vhca_death_find(v, VHCA_XRCD, id));
+}
+
+/* Only what was there can be used after its end. */
+static void death_then_use(struct kunit *test)
+{
+	struct vhca *v = test->priv;
+	struct vhca_object user = {}, *pd = add(test, VHCA_PD);
+	const struct vhca_violation *violation = v->recorder.violations;
+	u64 id = pd->id;
+
+	v->recorder.opcode = MLX5_CMD_OP_CREATE_QP;
+	v->recorder.seq = 5;
+	KUNIT_EXPECT_EQ(test, vhca_object_use(v, &user, VHCA_PD, id + 1),
+			MLX5_CMD_STAT_BAD_RES_ERR);
+	KUNIT_EXPECT_EQ(test, v->recorder.nr_violations, 0);
+	vhca_ledger_remove(v, pd);
+	KUNIT_EXPECT_EQ(test, vhca_object_use(v, &user, VHCA_PD, id),
+			MLX5_CMD_STAT_BAD_RES_ERR);
+	vhca_kunit_expect_violation(test, 0, "use_of_destroyed", id,
+				    MLX5_CMD_OP_CREATE_QP);
+	KUNIT_EXPECT_STREQ(test, violation->kind, "pd");
+	KUNIT_EXPECT_EQ(test, violation->born_seq, 1);
+	KUNIT_EXPECT_EQ(test, violation->died_seq, 5);
+}
+
 static struct kunit_case vhca_ledger_cases[] = {
 	KUNIT_CASE(ledger_add_numbers_in_turn),
 	KUNIT_CASE(ledger_add_ends_at_limit),
@@ -283,6 +350,9 @@ static struct kunit_case vhca_ledger_cases[] = {
 	KUNIT_CASE(ledger_reset_tells_of_leaks),
 	KUNIT_CASE(ledger_kinds_are_whole),
 	KUNIT_CASE(ledger_describes),
+	KUNIT_CASE(death_is_found),
+	KUNIT_CASE(death_is_forgotten),
+	KUNIT_CASE(death_then_use),
 	{}
 };
 
