@@ -509,6 +509,8 @@ static const char *vhca_condition_name(enum vhca_condition condition)
 	switch (condition) {
 	case VHCA_HEALTHY:
 		return "healthy";
+	case VHCA_GONE:
+		return "gone";
 	case VHCA_FAILED:
 		return "failed";
 	case VHCA_RESET:
@@ -525,6 +527,16 @@ static int vhca_health_show(struct seq_file *m, void *unused)
 	seq_printf(m, "\nhealth condition=%s failures=%llu syndrome=0x%x counter=%s\n",
 		   vhca_condition_name(s->condition), s->failures,
 		   s->syndrome, s->stalled ? "stalled" : "running");
+	seq_puts(m, "end sections=1\n");
+	return 0;
+}
+
+static int vhca_function_show(struct seq_file *m, void *unused)
+{
+	struct vhca_snapshot *s = m->private;
+
+	vhca_show_header(m, "function");
+	seq_printf(m, "\nfunction present=%d\n", s->condition != VHCA_GONE);
 	seq_puts(m, "end sections=1\n");
 	return 0;
 }
@@ -587,6 +599,13 @@ static const struct vhca_text vhca_texts[] = {
 		.fill	= vhca_info_fill,
 		.show	= vhca_health_show,
 		.write	= vhca_health_write,
+	}, {
+		.name	= "function",
+		.size	= 1,
+		.count	= vhca_info_count,
+		.fill	= vhca_info_fill,
+		.show	= vhca_function_show,
+		.write	= vhca_presence_write,
 	},
 };
 

@@ -67,8 +67,14 @@ static void vhca_timeouts_fill(struct vhca *v)
 					  cmd_q_init_to)));
 }
 
-/* struct mlx5_init_seg as mlx5_core expects it after a reset. */
-static void vhca_init_segment_fill(struct vhca *v)
+/**
+ * vhca_firmware_power_on - fill in struct mlx5_init_seg as mlx5_core expects it
+ *	after a reset
+ * @v: the device, whose BAR0 is cleared
+ *
+ * Context: firmware thread with vhca.lock held, or before it is started
+ */
+void vhca_firmware_power_on(struct vhca *v)
 {
 	iowrite32be(VHCA_FW_MINOR << 16 | VHCA_FW_MAJOR,
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg, fw_rev)));
@@ -81,7 +87,7 @@ static void vhca_init_segment_fill(struct vhca *v)
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
 					  health.fw_ver)));
 	vhca_timeouts_fill(v);
-	vhca_health_init(v);
+	vhca_health_power_on(v);
 	vhca_cmdq_reset(v);
 }
 
@@ -98,6 +104,8 @@ void vhca_firmware_tick(struct vhca *v)
 {
 	u64 cycles = vhca_cycles();
 
+	if (READ_ONCE(v->condition) == VHCA_GONE)
+		return;
 	iowrite32be(upper_32_bits(cycles),
 		    vhca_iseg(v, offsetof(struct mlx5_init_seg,
 					  internal_timer_h)));
@@ -241,7 +249,8 @@ int vhca_firmware_start(struct vhca *v)
 	err = vhca_caps_init(v);
 	if (err)
 		goto err_recorder;
-	vhca_init_segment_fill(v);
+	vhca_health_init(v);
+	vhca_firmware_power_on(v);
 	vhca_watch_init(v);
 	v->last_tick = jiffies;
 	v->thread = kthread_run(vhca_firmware_thread, v, "mlx5_vhca/%u",

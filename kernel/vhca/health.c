@@ -51,14 +51,21 @@ static void vhca_health_initializing(struct vhca *v, u32 bits)
 }
 
 /**
- * vhca_health_init - make the device healthy, and have the initialization
- *	segment say so
+ * vhca_health_init - make a device that can be asked
  * @v: the device
  */
 void vhca_health_init(struct vhca *v)
 {
-	mutex_init(&v->fail_lock);
-	init_completion(&v->fail_done);
+	mutex_init(&v->ask_lock);
+	init_completion(&v->ask_done);
+}
+
+/**
+ * vhca_health_power_on - have the initialization segment say that all is well
+ * @v: the device
+ */
+void vhca_health_power_on(struct vhca *v)
+{
 	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
 }
 
@@ -102,10 +109,30 @@ u8 vhca_health_syndrome(struct vhca *v)
 	return ioread8(VHCA_HEALTH(synd));
 }
 
+static void vhca_health_vanish_now(struct vhca *v)
+{
+	vhca_info(v, "leaves the bus: %u objects and %u pages forgotten\n",
+		  v->ledger.count, v->nr_fw_pages);
+	vhca_forget_all(v);
+	WRITE_ONCE(v->condition, VHCA_GONE);
+	vhca_presence_vanish(v);
+}
+
+/* The driver that it had is gone as well, in whatever way. */
+static void vhca_health_return_now(struct vhca *v)
+{
+	vhca_forget_all(v);
+	vhca_presence_power_on(v);
+	vhca_firmware_power_on(v);
+	WRITE_ONCE(v->stalled, false);
+	WRITE_ONCE(v->condition, VHCA_HEALTHY);
+}
+
 /**
- * vhca_health_fail - have the device fail
+ * vhca_health_ask - have the device fail, leave the bus or come back to it
  * @v: the device, whose firmware runs
- * @syndrome: MLX5_INITIAL_SEG_HEALTH_SYNDROME_*, not 0
+ * @ask: which of them
+ * @syndrome: MLX5_INITIAL_SEG_HEALTH_SYNDROME_* of a fatal error, not 0
  *
  * What the driver had is forgotten; that is no leak, since no driver could
  * give it back any more.
@@ -113,35 +140,57 @@ u8 vhca_health_syndrome(struct vhca *v)
  * The firmware thread does it, as nobody else may take objects away.
  *
  * Context: process context, waits for the firmware thread
- * Return: 0, or -EBUSY if the device has failed already
+ * Return: 0, or -EBUSY if the device has failed already, or is gone
  */
-int vhca_health_fail(struct vhca *v, u8 syndrome)
+int vhca_health_ask(struct vhca *v, enum vhca_ask ask, u8 syndrome)
 {
 	int err;
 
-	mutex_lock(&v->fail_lock);
-	reinit_completion(&v->fail_done);
-	/* Pairs with vhca_health_answer(): a fresh fail_done goes with it. */
-	smp_store_release(&v->fail_syndrome, syndrome);
+	mutex_lock(&v->ask_lock);
+	reinit_completion(&v->ask_done);
+	v->ask_syndrome = syndrome;
+	/* Pairs with vhca_health_answer(): a fresh ask_done goes with it. */
+	smp_store_release(&v->ask, ask);
 	vhca_firmware_wake(v);
-	wait_for_completion(&v->fail_done);
-	err = v->fail_error;
-	mutex_unlock(&v->fail_lock);
+	wait_for_completion(&v->ask_done);
+	err = v->ask_error;
+	mutex_unlock(&v->ask_lock);
 	return err;
 }
 
 static void vhca_health_answer(struct vhca *v)
 {
-	/* Pairs with vhca_health_fail(). */
-	u8 syndrome = smp_load_acquire(&v->fail_syndrome);
+	/* Pairs with vhca_health_ask(). */
+	enum vhca_ask ask = smp_load_acquire(&v->ask);
+	int err = 0;
 
-	if (!syndrome)
+	switch (ask) {
+	case VHCA_ASK_NOTHING:
 		return;
-	v->fail_error = v->condition == VHCA_HEALTHY ? 0 : -EBUSY;
-	if (!v->fail_error)
-		vhca_health_fail_now(v, syndrome);
-	WRITE_ONCE(v->fail_syndrome, 0);
-	complete(&v->fail_done);
+	case VHCA_ASK_FAIL:
+		if (v->condition == VHCA_HEALTHY)
+			vhca_health_fail_now(v, v->ask_syndrome);
+		else
+			err = -EBUSY;
+		break;
+	case VHCA_ASK_VANISH:
+		if (v->condition != VHCA_GONE)
+			vhca_health_vanish_now(v);
+		else
+			err = -EBUSY;
+		break;
+	case VHCA_ASK_RETURN:
+		vhca_health_return_now(v);
+		break;
+	}
+	v->ask_error = err;
+	WRITE_ONCE(v->ask, VHCA_ASK_NOTHING);
+	complete(&v->ask_done);
+}
+
+static int vhca_health_fail(struct vhca *v, u8 syndrome)
+{
+	return vhca_health_ask(v, VHCA_ASK_FAIL, syndrome);
 }
 
 static void vhca_health_reset(struct vhca *v, const char *why)
@@ -165,6 +214,9 @@ static void vhca_health_reset(struct vhca *v, const char *why)
 bool vhca_health_poll(struct vhca *v)
 {
 	vhca_health_answer(v);
+	/* What would be read of the driver's requests are ones. */
+	if (v->condition == VHCA_GONE)
+		return false;
 	switch (vhca_cmdq_request(v)) {
 	case VHCA_REQUEST_RESET:
 		if (v->condition != VHCA_RESET)

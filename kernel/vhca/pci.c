@@ -37,8 +37,9 @@ static struct vhca_config_space *vhca_root_config(struct vhca_root *root,
 {
 	struct vhca *v = vhca_root_find(root, bus->number, devfn);
 
+	/* One that has left the bus answers nothing: all ones. */
 	if (v)
-		return &v->config;
+		return READ_ONCE(v->condition) == VHCA_GONE ? NULL : &v->config;
 	return bus->number == 0 && devfn == 0 ? root->port : NULL;
 }
 

@@ -11,8 +11,8 @@
  * a driver, and nobody may wait for a command with vhca.lock held.  Only the
  * firmware thread adds or removes objects, as it may drop the lock within a
  * command; who wants them gone asks the thread, one at a time under
- * @fail_lock.  Config space accessors run under a raw spinlock of the PCI core
- * and touch only @config and @bus_master.
+ * @ask_lock.  Config space accessors run under a raw spinlock of the PCI core
+ * and touch only @config, @bus_master and @condition.
  */
 #ifndef VHCA_H
 #define VHCA_H
@@ -200,11 +200,27 @@ struct vhca_watch {
  * @VHCA_HEALTHY: it works
  * @VHCA_FAILED: it has had a fatal error and does nothing
  * @VHCA_RESET: it was reset after that, and no driver has come yet
+ * @VHCA_GONE: it is no longer on the bus, see presence.c
  */
 enum vhca_condition {
 	VHCA_HEALTHY,
 	VHCA_FAILED,
 	VHCA_RESET,
+	VHCA_GONE,
+};
+
+/**
+ * enum vhca_ask - what the firmware thread is asked for, see vhca_health_ask()
+ * @VHCA_ASK_NOTHING: nothing
+ * @VHCA_ASK_FAIL: a fatal error
+ * @VHCA_ASK_VANISH: leave the bus
+ * @VHCA_ASK_RETURN: be as after power-on
+ */
+enum vhca_ask {
+	VHCA_ASK_NOTHING,
+	VHCA_ASK_FAIL,
+	VHCA_ASK_VANISH,
+	VHCA_ASK_RETURN,
 };
 
 /**
@@ -252,10 +268,11 @@ enum vhca_gap {
  * @failures: how often it has failed
  * @stalled: the health counter stands still
  * @failed_at: when it did so last, in jiffies
- * @fail_lock: one request to fail at a time
- * @fail_syndrome: the request, with this syndrome, or 0
- * @fail_error: its result
- * @fail_done: it was answered
+ * @ask_lock: one request to the firmware thread at a time
+ * @ask: the request
+ * @ask_syndrome: of a fatal error
+ * @ask_error: its result
+ * @ask_done: it was answered
  * @faults: what is to go wrong
  * @dropped: MSI-X vectors that were not raised, as a fault wants it
  * @cmdq_dma: address of the command queue, 0 while there is none
@@ -312,10 +329,11 @@ struct vhca {
 	u64			failures;
 	bool			stalled;
 	unsigned long		failed_at;
-	struct mutex		fail_lock;	/* a request to fail */
-	u8			fail_syndrome;
-	int			fail_error;
-	struct completion	fail_done;
+	struct mutex		ask_lock;	/* a request to the thread */
+	enum vhca_ask		ask;
+	u8			ask_syndrome;
+	int			ask_error;
+	struct completion	ask_done;
 	struct vhca_faults	faults;
 	DECLARE_BITMAP(dropped, VHCA_MAX_VECTORS);
 
@@ -440,6 +458,7 @@ int vhca_firmware_start(struct vhca *v);
 void vhca_firmware_stop(struct vhca *v);
 void vhca_firmware_wake(struct vhca *v);
 void vhca_firmware_tick(struct vhca *v);
+void vhca_firmware_power_on(struct vhca *v);
 
 /* watch.c */
 void vhca_watch_init(struct vhca *v);
@@ -461,9 +480,15 @@ enum vhca_request vhca_cmdq_request(struct vhca *v);
 /* health.c */
 void vhca_health_init(struct vhca *v);
 bool vhca_health_poll(struct vhca *v);
-int vhca_health_fail(struct vhca *v, u8 syndrome);
+int vhca_health_ask(struct vhca *v, enum vhca_ask ask, u8 syndrome);
+void vhca_health_power_on(struct vhca *v);
 u8 vhca_health_syndrome(struct vhca *v);
 int vhca_health_write(struct vhca *v, char *text);
+
+/* presence.c */
+void vhca_presence_vanish(struct vhca *v);
+void vhca_presence_power_on(struct vhca *v);
+int vhca_presence_write(struct vhca *v, char *text);
 
 /* debugfs.c */
 void vhca_debugfs_init(void);
