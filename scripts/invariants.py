@@ -233,9 +233,12 @@ def shell_calls(text):
             named += lists.get(word.strip("${}"), []) if word.startswith("$") else [word]
         loops.setdefault(variable, []).extend(w for w in named if w not in loops.get(variable, []))
     for line in re.sub(r"\\\n", " ", text).split("\n"):
-        for command, rest in re.findall(r"(?:^|[;&|]|\bdo|\bthen|\belse)\s*(run|run_here|run_as|run_with)\s+([^;&|#]+)", line):
+        for command, rest in re.findall(r"(?:^|[;&|]|\bdo|\bthen|\belse)\s*(run|run_here|run_as|run_with|run_all)\s+([^;&|#]+)", line):
             words = re.findall(r'"[^"]*"|\S+', rest)
             words = [w.strip('"') for w in words]
+            if command == "run_all":
+                calls += [(name, [name]) for w in words for name in lists.get(w.strip("${}"), [])]
+                continue
             if command == "run_with":
                 words = words[2:]
             if not words:

@@ -252,6 +252,12 @@ class Checked(unittest.TestCase):
         self.assertEqual(found["map.sh.alloc"].steps, {inv.DEVICE})
         self.assertEqual(found["map.sh.map"].steps, set())
 
+    def test_script_run_all(self):
+        text = ('# VAR-01: Taken.\ntaken() { :; }\n# VAR-02: Late.\nlate() { :; }\n'
+                'needing="late"\nrun_all "taken" "$needing"\n')
+        self.assertEqual([(t.name, t.comment) for t, _, _ in inv.shell_tests("map.sh", text)],
+                         [("late", "VAR-02: Late.")])
+
     def test_witnesses(self):
         test, = (t for t in inv.scan(os.path.join(self.tree.top, "selftests"))
                  if t.program == "var")
