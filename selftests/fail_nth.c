@@ -31,15 +31,18 @@
 #include "common/importer.h"
 #include "common/kernel_signs.h"
 #include "common/known.h"
+#include "common/lost.h"
 #include "common/peer_msg.h"
 #include "common/raw.h"
 #include "common/rebind.h"
+#include "common/scene.h"
 #include "common/scope.h"
 #include "common/unbind.h"
 #include "common/uverbs_ioctl.h"
 #include "common/var_ops.h"
+#include "common/witnesses.h"
 
-#define DM_SIZE		8192
+#define DM_SIZE		SCENE_DM_SIZE
 #define DM_NEEDED	(8 * DM_SIZE)
 #define SITE		1024
 #define PATIENCE	2000	/* milliseconds */
@@ -47,60 +50,10 @@
 /* More fault points than any call has that is swept to its end. */
 #define MOST		4000U
 
-/**
- * struct scene - what the calls of a test work on
- * @ctx: a context, unless the test opens its own
- * @pd: its PD
- * @dm: device memory that stays
- * @var: a VAR that stays
- * @fd: a dma-buf of @dm that stays, or -1
- * @imp: a context of dmabuf_importer.ko, or -1
- * @id: an attachment there
- *
- * What follows is made and taken back by the calls.
- */
-struct scene {
-	const struct device *dev;
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_dm *dm;
-	struct mlx5dv_var *var;
-	int fd;
-	int imp;
-	uint32_t id;
-
-	struct ibv_context *new_ctx;
-	struct ibv_pd *new_pd;
-	struct ibv_dm *new_dm;
-	struct ibv_mr *new_mr;
-	struct ibv_cq *new_cq;
-	struct ibv_qp *new_qp;
-	struct ibv_comp_channel *new_channel;
-	struct mlx5dv_var *new_var;
-	struct mlx5dv_devx_umem *new_umem;
-	struct raw_var raw_var;
-	struct raw_dm raw_dm;
-	uint32_t handle;
-	uint32_t length;
-	uint64_t off;
-	int new_fd;
-	int cmd_fd;
-	void *map;
-	void *moved;
-};
-
-/* What all witnesses hold between two calls. */
-struct state {
-	struct scope scope;
-	struct rest device;
-	int fds;
-	int dmabufs;
-};
-
 FIXTURE(fail_nth)
 {
 	struct bed bed;
-	struct state before;
+	struct witnesses before;
 	struct scene scene;
 	int nth;
 	bool leaks;
@@ -123,53 +76,6 @@ FIXTURE_VARIANT_ADD(fail_nth, copy)
 	.what = FAIL_NTH_COPY,
 	.err = EFAULT,
 };
-
-static int state_take(const struct device *dev, struct state *state)
-{
-	scope_drop(&state->scope);
-	state->fds = fd_count();
-	state->dmabufs = dmabuf_count("ib_uverbs");
-	return scope_take(&state->scope) ?: rest_take_device(dev, &state->device);
-}
-
-static uint64_t milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
-}
-
-/*
- * Whether all of it is as it was; if not, it is printed.  What is given back behind the
- * caller's back has so many milliseconds.
- */
-static bool state_is_back(const struct device *dev, struct state *state, uint64_t patience)
-{
-	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	const uint64_t until = milliseconds() + patience;
-	struct rest now = {};
-	int fds, dmabufs;
-
-	while (true) {
-		if (scope_take(&state->scope) || rest_take_device(dev, &now))
-			return false;
-		fds = fd_count();
-		dmabufs = dmabuf_count("ib_uverbs");
-		if (!scope_left(&state->scope) && rest_is_same(&state->device, &now) &&
-		    fds == state->fds && dmabufs == state->dmabufs)
-			return true;
-		if (milliseconds() >= until)
-			break;
-		nanosleep(&pause, NULL);
-	}
-	rest_print_difference(dev, &state->device, &now);
-	if (fds != state->fds || dmabufs != state->dmabufs)
-		diag("descriptors: %+d, dma-bufs: %+d", fds - state->fds,
-		     dmabufs - state->dmabufs);
-	scope_print_left(&state->scope);
-	return false;
-}
 
 /* Whether the driver has made what it makes once, for all tests of the program. */
 static bool *warm;
@@ -212,10 +118,7 @@ FIXTURE_SETUP(fail_nth)
 	struct scene *scene = &self->scene;
 
 	self->nth = -1;
-	scene->fd = -1;
-	scene->imp = -1;
-	scene->new_fd = -1;
-	scene->cmd_fd = -1;
+	scene_init(scene, &self->bed.dev);
 	if (!bed_make_quickly(_metadata, &self->bed))
 		return;
 	if (self->bed.dev.info.memic.size < DM_NEEDED) {
@@ -223,8 +126,7 @@ FIXTURE_SETUP(fail_nth)
 		SKIP(return, "less than %d bytes of MEMIC: load mlx5_vhca with a larger memic_size",
 		     DM_NEEDED);
 	}
-	ASSERT_EQ(0, state_take(&self->bed.dev, &self->before));
-	scene->dev = &self->bed.dev;
+	ASSERT_EQ(0, witnesses_take(&self->bed.dev, &self->before));
 	scene->ctx = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, scene->ctx);
 	scene->pd = ibv_alloc_pd(scene->ctx);
@@ -260,7 +162,7 @@ FIXTURE_TEARDOWN(fail_nth)
 		EXPECT_EQ(0, ibv_close_device(scene->ctx));
 		/* What is known to be left was looked at where it was left. */
 		if (!self->leaks)
-			EXPECT_TRUE(state_is_back(&self->bed.dev, &self->before, PATIENCE));
+			EXPECT_TRUE(witnesses_agree(&self->bed.dev, &self->before, PATIENCE));
 	}
 	bed_mark(_metadata, "end");
 }
@@ -374,7 +276,7 @@ struct tally {
 /* One call with one fault point.  What is wrong is reported, and the next one is tried. */
 static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_nth *self,
 		      const struct _fixture_variant_fail_nth *variant, const struct operation *op,
-		      unsigned int nth, struct state *state, struct tally *tally)
+		      unsigned int nth, struct witnesses *state, struct tally *tally)
 {
 	const struct exception *exception = NULL;
 	struct scene *scene = &self->scene;
@@ -420,11 +322,11 @@ static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_
 				       op->name, nth);
 	}
 	/* What is known to stay needs no waiting for. */
-	if (!state_is_back(scene->dev, state, 0)) {
+	if (!witnesses_agree(scene->dev, state, 0)) {
 		if (!exception)
 			fail_nth_site(site, sizeof(site));
 		exception = left ? NULL : exception_for(op->name, site, variant->what, 0);
-		if (!exception && state_is_back(scene->dev, state, PATIENCE))
+		if (!exception && witnesses_agree(scene->dev, state, PATIENCE))
 			return !left;
 		tally->excepted += !!exception;
 		tally->known = known_by(exception) ?: tally->known;
@@ -434,7 +336,7 @@ static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_
 		if (exception)
 			TH_LOG("%s: fault point %u: left by %s(): %s", op->name, nth,
 			       exception->function, exception->why);
-		ASSERT_EQ(0, state_take(scene->dev, state));
+		ASSERT_EQ(0, witnesses_take(scene->dev, state));
 	}
 	return !left;
 }
@@ -442,7 +344,7 @@ static bool sweep_one(struct __test_metadata *_metadata, struct _test_data_fail_
 static void sweep(struct __test_metadata *_metadata, struct _test_data_fail_nth *self,
 		  const struct _fixture_variant_fail_nth *variant, const struct operation *op)
 {
-	struct state state = {};
+	struct witnesses state = {};
 	struct known_issue issue;
 	struct tally tally = {};
 	const char *known;
@@ -455,7 +357,7 @@ static void sweep(struct __test_metadata *_metadata, struct _test_data_fail_nth 
 	if (!op->clean && op->undo)
 		ASSERT_EQ(0, op->undo(&self->scene));
 	ASSERT_EQ(0, fail_nth_begin(variant->what));
-	ASSERT_EQ(0, state_take(self->scene.dev, &state));
+	ASSERT_EQ(0, witnesses_take(self->scene.dev, &state));
 	for (nth = 1; nth < MOST; nth++)
 		if (!sweep_one(_metadata, self, variant, op, nth, &state, &tally) ||
 		    (op->ends && tally.known))
@@ -477,74 +379,19 @@ static void sweep(struct __test_metadata *_metadata, struct _test_data_fail_nth 
 #define SWEEP(...) \
 	sweep(_metadata, self, variant, &(const struct operation){ __VA_ARGS__ })
 
-/* Calls of the library that return a pointer, as 0 or an errno. */
-#define POINTER(where, call) \
-({ \
-	errno = 0; \
-	(where) = (call); \
-	(where) ? 0 : errno ?: EINVAL; \
-})
-
-/* A context without the library: the file, and GET_CONTEXT with a DEVX context. */
-static int open_raw(struct scene *scene)
-{
-	const struct mlx5_ib_alloc_ucontext_req_v2 request = {
-		.total_num_bfregs = 8,
-		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
-		.lib_caps = 1,
-	};
-	struct mlx5_ib_alloc_ucontext_resp answer = {};
-	struct ib_uverbs_attr attr[] = {
-		uverbs_in(UVERBS_ATTR_UHW_IN, &request, sizeof(request)),
-		uverbs_out(UVERBS_ATTR_UHW_OUT, &answer, sizeof(answer)),
-	};
-	char path[96];
-	int err;
-
-	snprintf(path, sizeof(path), "/dev/infiniband/%s", scene->ctx->device->dev_name);
-	scene->cmd_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (scene->cmd_fd < 0)
-		return errno;
-	err = uverbs_ioctl(scene->cmd_fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attr,
-			   ARRAY_SIZE(attr));
-	if (!err)
-		return 0;
-	close(scene->cmd_fd);
-	scene->cmd_fd = -1;
-	return err;
-}
-
-static int close_raw(struct scene *scene)
-{
-	const int fd = scene->cmd_fd;
-
-	scene->cmd_fd = -1;
-	return close(fd) ? errno : 0;
-}
-
 /*
  * UOBJ-08, UOBJ-10: A context that cannot be opened is none: no ufile, no user context of
  * the device, no UAR.
  */
 TEST_F_TIMEOUT(fail_nth, uobj_10_open, 300)
 {
-	SWEEP("open and GET_CONTEXT", .call = open_raw, .undo = close_raw);
-}
-
-static int open_library(struct scene *scene)
-{
-	return POINTER(scene->new_ctx, device_open(scene->dev));
-}
-
-static int close_library(struct scene *scene)
-{
-	return ibv_close_device(scene->new_ctx) ? errno : 0;
+	SWEEP("open and GET_CONTEXT", .call = scene_open_raw, .undo = scene_close_raw);
 }
 
 /* UOBJ-08, UOBJ-10: The library opens more than one file, and does without some. */
 TEST_F_TIMEOUT(fail_nth, uobj_10_open_by_library, 300)
 {
-	SWEEP("mlx5dv_open_device", .call = open_library, .undo = close_library,
+	SWEEP("mlx5dv_open_device", .call = scene_open_library, .undo = scene_close_library,
 	      .any = "the library takes a file that it cannot look at for one that is missing");
 }
 
@@ -572,46 +419,20 @@ TEST_F_TIMEOUT(fail_nth, imp_12_import_device, 300)
 {
 	SWEEP("ibv_import_device", .make = duplicate, .call = import_device,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L32" : NULL,
-	      .undo = close_library, .after = close_if_open,
+	      .undo = scene_close_library, .after = close_if_open,
 	      .any = "the library takes a file that it cannot look at for one that is missing");
-}
-
-static int alloc_pd(struct scene *scene)
-{
-	return POINTER(scene->new_pd, ibv_alloc_pd(scene->ctx));
-}
-
-static int dealloc_pd(struct scene *scene)
-{
-	return ibv_dealloc_pd(scene->new_pd);
 }
 
 /* UOBJ-10: A PD. */
 TEST_F_TIMEOUT(fail_nth, uobj_10_alloc_pd, 300)
 {
-	SWEEP("ibv_alloc_pd", .call = alloc_pd, .undo = dealloc_pd);
+	SWEEP("ibv_alloc_pd", .call = scene_alloc_pd, .undo = scene_dealloc_pd);
 }
 
 /* UOBJ-02: And its end. */
 TEST_F_TIMEOUT(fail_nth, uobj_02_dealloc_pd, 300)
 {
-	SWEEP("ibv_dealloc_pd", .make = alloc_pd, .call = dealloc_pd);
-}
-
-static int alloc_var(struct scene *scene)
-{
-	return _raw_var_alloc(scene->ctx->cmd_fd, 0, 0, &scene->raw_var);
-}
-
-static int alloc_tlp_var(struct scene *scene)
-{
-	return _raw_var_alloc(scene->ctx->cmd_fd, MLX5_IB_UAPI_VAR_ALLOC_FLAG_TLP, 0,
-			      &scene->raw_var);
-}
-
-static int free_var(struct scene *scene)
-{
-	return _raw_var_free(scene->ctx->cmd_fd, scene->raw_var.handle);
+	SWEEP("ibv_dealloc_pd", .make = scene_alloc_pd, .call = scene_dealloc_pd);
 }
 
 static int alloc_var_by_library(struct scene *scene)
@@ -631,7 +452,7 @@ static int free_var_by_library(struct scene *scene)
  */
 TEST_F_TIMEOUT(fail_nth, ent_07_alloc_var, 300)
 {
-	SWEEP("VAR_OBJ_ALLOC", .call = alloc_var, .undo = free_var);
+	SWEEP("VAR_OBJ_ALLOC", .call = scene_alloc_var, .undo = scene_free_var);
 	SWEEP("mlx5dv_alloc_var", .call = alloc_var_by_library, .undo = free_var_by_library);
 }
 
@@ -640,13 +461,13 @@ TEST_F_TIMEOUT(fail_nth, ent_07_alloc_tlp_var, 300)
 {
 	if (!self->bed.dev.info.tlp_var.count)
 		SKIP(return, "no TLP VARs: load mlx5_vhca with some");
-	SWEEP("VAR_OBJ_ALLOC of a TLP VAR", .call = alloc_tlp_var, .undo = free_var);
+	SWEEP("VAR_OBJ_ALLOC of a TLP VAR", .call = scene_alloc_tlp_var, .undo = scene_free_var);
 }
 
 /* VAR-03, ERRNO-VAR: A free needs no memory. */
 TEST_F_TIMEOUT(fail_nth, var_03_free, 300)
 {
-	SWEEP("VAR_OBJ_DESTROY", .make = alloc_var, .call = free_var,
+	SWEEP("VAR_OBJ_DESTROY", .make = scene_alloc_var, .call = scene_free_var,
 	      .none = variant->what == FAIL_NTH_MEMORY);
 }
 
@@ -669,12 +490,12 @@ TEST_F_TIMEOUT(fail_nth, var_02_map, 300)
 
 static int make_mapped_and_freed(struct scene *scene)
 {
-	int err = alloc_var(scene);
+	int err = scene_alloc_var(scene);
 
 	if (!err)
 		err = _map(scene->ctx, scene->raw_var.length, MAP_SHARED, scene->raw_var.mmap_off,
 			   (uint32_t **)&scene->map);
-	return err ?: free_var(scene);
+	return err ?: scene_free_var(scene);
 }
 
 static int unmap_freed(struct scene *scene)
@@ -829,44 +650,24 @@ TEST_F_TIMEOUT(fail_nth, ent_06_fork_without_memory, 300)
 	known_report(_metadata, &issue, reached);
 }
 
-static int alloc_dm(struct scene *scene)
-{
-	return _raw_dm_alloc(scene->ctx->cmd_fd, DM_SIZE, 0, &scene->raw_dm);
-}
-
-static int free_dm(struct scene *scene)
-{
-	return _raw_dm_free(scene->ctx->cmd_fd, scene->raw_dm.handle);
-}
-
-static int alloc_dm_by_library(struct scene *scene)
-{
-	return _dm_alloc(scene->ctx, DM_SIZE, &scene->new_dm);
-}
-
-static int free_dm_by_library(struct scene *scene)
-{
-	return ibv_free_dm(scene->new_dm);
-}
-
 /* DM-01, DM-15, ENT-07, ERRNO-DM: Device memory, with and without the library's mapping. */
 TEST_F_TIMEOUT(fail_nth, dm_15_alloc, 300)
 {
-	SWEEP("DM_ALLOC", .call = alloc_dm, .undo = free_dm);
-	SWEEP("ibv_alloc_dm", .call = alloc_dm_by_library, .undo = free_dm_by_library);
+	SWEEP("DM_ALLOC", .call = scene_alloc_dm, .undo = scene_free_dm);
+	SWEEP("ibv_alloc_dm", .call = scene_alloc_dm_by_library, .undo = scene_free_dm_by_library);
 }
 
 /* DM-02, ERRNO-DM, L33: A free of device memory that is not mapped gives it back itself. */
 TEST_F_TIMEOUT(fail_nth, dm_02_free, 300)
 {
-	SWEEP("DM_FREE", .make = alloc_dm, .call = free_dm,
+	SWEEP("DM_FREE", .make = scene_alloc_dm, .call = scene_free_dm,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL);
 }
 
 /* DM-02: The library's free, with its unmapping. */
 TEST_F_TIMEOUT(fail_nth, dm_02_free_by_library, 300)
 {
-	SWEEP("ibv_free_dm", .make = alloc_dm_by_library, .call = free_dm_by_library);
+	SWEEP("ibv_free_dm", .make = scene_alloc_dm_by_library, .call = scene_free_dm_by_library);
 }
 
 static int map_dm(struct scene *scene)
@@ -883,21 +684,10 @@ static int unmap_dm(struct scene *scene)
 /* DM-01, ENT-01: Device memory is mapped once more. */
 TEST_F_TIMEOUT(fail_nth, dm_01_map, 300)
 {
-	ASSERT_EQ(0, alloc_dm(&self->scene));
+	ASSERT_EQ(0, scene_alloc_dm(&self->scene));
 	SWEEP("mmap of device memory", .call = map_dm, .undo = unmap_dm,
 	      .no_copies = true);
-	ASSERT_EQ(0, free_dm(&self->scene));
-}
-
-static int map_op(struct scene *scene)
-{
-	return _dm_map_op(scene->new_dm, 0, &scene->map);
-}
-
-/* An operation goes with its memory. */
-static int unmap_op_and_free(struct scene *scene)
-{
-	return _dm_unmap_op(scene->map, DM_SIZE) ?: ibv_free_dm(scene->new_dm);
+	ASSERT_EQ(0, scene_free_dm(&self->scene));
 }
 
 /* DM-07, DM-15, ENT-07, ERRNO-DM: An operation; its ENOENT is L07. */
@@ -905,44 +695,8 @@ TEST_F_TIMEOUT(fail_nth, dm_07_map_op, 300)
 {
 	if (!(self->bed.dev.info.memic_operations & 1))
 		SKIP(return, "the device has no MEMIC operation 0");
-	SWEEP("mlx5dv_dm_map_op_addr", .make = alloc_dm_by_library, .call = map_op,
-	      .undo = unmap_op_and_free, .after = free_dm_by_library);
-}
-
-/* An operation that the driver has lost is taken from the device behind its back. */
-static int dealloc_lost_op(const struct device *dev)
-{
-	uint32_t in[DEVX_ST_SZ_DW(modify_memic_in)] = {};
-	uint32_t out[DEVX_ST_SZ_DW(modify_memic_out)];
-	const bool loaded = raw_load();
-	struct vhca_object op;
-	const char *missing;
-	struct raw raw;
-	int status;
-
-	if (vhca_find_new(dev, "memic_operation", 0, &op) != 1)
-		return -1;
-	DEVX_SET(modify_memic_in, in, opcode, VHCA_MODIFY_MEMIC);
-	DEVX_SET(modify_memic_in, in, op_mod, VHCA_MEMIC_OPERATION_DEALLOC);
-	DEVX_SET(modify_memic_in, in, memic_operation_type, op.operation);
-	DEVX_SET64(modify_memic_in, in, memic_start_addr, op.memic);
-	missing = raw_open(&raw, dev);
-	if (missing) {
-		diag("an operation is left to the device: %s", missing);
-		return -1;
-	}
-	status = raw_command(&raw, in, out);
-	raw_close(&raw);
-	if (loaded)
-		raw_unload();
-	return status;
-}
-
-static int make_op(struct scene *scene)
-{
-	int err = alloc_dm_by_library(scene) ?: map_op(scene);
-
-	return err ?: _dm_unmap_op(scene->map, DM_SIZE);
+	SWEEP("mlx5dv_dm_map_op_addr", .make = scene_alloc_dm_by_library, .call = scene_map_op,
+	      .undo = scene_unmap_op_and_free, .after = scene_free_dm_by_library);
 }
 
 /* DM-08, L33: Device memory with an operation is freed. */
@@ -953,24 +707,17 @@ TEST_F_TIMEOUT(fail_nth, dm_08_free_with_op, 300)
 	/* The next operation of that memory is refused by the device. */
 	if (variant->what == FAIL_NTH_MEMORY)
 		marker_expect("violation: memic_freed_under_operation");
-	SWEEP("ibv_free_dm with an operation", .make = make_op, .call = free_dm_by_library,
+	SWEEP("ibv_free_dm with an operation", .make = scene_make_op,
+	      .call = scene_free_dm_by_library,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL, .ends = true);
 	if (self->leaks)
-		ASSERT_EQ(0, dealloc_lost_op(&self->bed.dev));
-}
-
-static int alloc_sw_icm(struct scene *scene)
-{
-	struct ibv_alloc_dm_attr attr = { .length = 4096 };
-	struct mlx5dv_alloc_dm_attr dv_attr = { .type = MLX5DV_DM_TYPE_STEERING_SW_ICM };
-
-	return POINTER(scene->new_dm, mlx5dv_alloc_dm(scene->ctx, &attr, &dv_attr));
+		ASSERT_EQ(0, lost_operation_dealloc(&self->bed.dev));
 }
 
 /* DM-11, ERRNO-DM: SW ICM. */
 TEST_F_TIMEOUT(fail_nth, dm_11_alloc_sw_icm, 300)
 {
-	SWEEP("mlx5dv_alloc_dm", .call = alloc_sw_icm, .undo = free_dm_by_library);
+	SWEEP("mlx5dv_alloc_dm", .call = scene_alloc_sw_icm, .undo = scene_free_dm_by_library);
 }
 
 /* DM-11, L08: A free of SW ICM that cannot tell the device succeeds and loses it. */
@@ -979,7 +726,7 @@ TEST_F_TIMEOUT(fail_nth, dm_11_free_sw_icm, 300)
 	/* When the context goes. */
 	if (variant->what == FAIL_NTH_MEMORY)
 		marker_expect("violation: uctx_destroyed_under_object general_object");
-	SWEEP("ibv_free_dm of SW ICM", .make = alloc_sw_icm, .call = free_dm_by_library,
+	SWEEP("ibv_free_dm of SW ICM", .make = scene_alloc_sw_icm, .call = scene_free_dm_by_library,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L08" : NULL);
 }
 
@@ -1007,165 +754,97 @@ TEST_F_TIMEOUT(fail_nth, imp_13_unimport_dm, 300)
 	      .no_copies = true, .maybe = true);
 }
 
-static int reg_dm(struct scene *scene)
-{
-	return _mr_reg_dm(scene->pd, scene->dm, 0, DM_SIZE, &scene->new_mr);
-}
-
-static int dereg_mr(struct scene *scene)
-{
-	return ibv_dereg_mr(scene->new_mr);
-}
-
 /* DM-05: A region on device memory that cannot be registered does not use it. */
 TEST_F_TIMEOUT(fail_nth, dm_05_reg, 300)
 {
-	SWEEP("ibv_reg_dm_mr", .call = reg_dm, .undo = dereg_mr);
+	SWEEP("ibv_reg_dm_mr", .call = scene_reg_dm, .undo = scene_dereg_mr);
 }
 
 /* DM-05: One that cannot be deregistered does. */
 TEST_F_TIMEOUT(fail_nth, dm_05_dereg, 300)
 {
-	SWEEP("ibv_dereg_mr of device memory", .make = reg_dm, .call = dereg_mr);
-}
-
-static int reg_memory(struct scene *scene)
-{
-	static char buf[4 * 4096] __attribute__((aligned(4096)));
-
-	return POINTER(scene->new_mr, ibv_reg_mr(scene->pd, buf, sizeof(buf),
-						 IBV_ACCESS_LOCAL_WRITE));
+	SWEEP("ibv_dereg_mr of device memory", .make = scene_reg_dm, .call = scene_dereg_mr);
 }
 
 /* UOBJ-10: A region on ordinary memory. */
 TEST_F_TIMEOUT(fail_nth, uobj_10_reg_mr, 300)
 {
-	SWEEP("ibv_reg_mr", .call = reg_memory, .undo = dereg_mr);
+	SWEEP("ibv_reg_mr", .call = scene_reg_memory, .undo = scene_dereg_mr);
 }
 
 /* UOBJ-02: And its end. */
 TEST_F_TIMEOUT(fail_nth, uobj_02_dereg_mr, 300)
 {
-	SWEEP("ibv_dereg_mr", .make = reg_memory, .call = dereg_mr);
-}
-
-static int export_dm(struct scene *scene)
-{
-	return _dmabuf_export(scene->dm, &scene->new_fd);
-}
-
-static int close_fd(struct scene *scene)
-{
-	return close(scene->new_fd) ? errno : 0;
+	SWEEP("ibv_dereg_mr", .make = scene_reg_memory, .call = scene_dereg_mr);
 }
 
 /* DMABUF-10, ERRNO-DMABUF: An export that fails has no reference, no file, no descriptor. */
 TEST_F_TIMEOUT(fail_nth, dmabuf_10_export, 300)
 {
-	SWEEP("ibv_dm_export_dmabuf_fd", .call = export_dm, .undo = close_fd);
+	SWEEP("ibv_dm_export_dmabuf_fd", .call = scene_export_dm, .undo = scene_close_fd);
 }
 
 /* DMABUF-03: The last descriptor is closed, which needs no memory. */
 TEST_F_TIMEOUT(fail_nth, dmabuf_03_close, 300)
 {
-	SWEEP("close of a dma-buf", .make = export_dm, .call = close_fd, .none = true);
+	SWEEP("close of a dma-buf", .make = scene_export_dm, .call = scene_close_fd, .none = true);
 }
 
 static int export_then_free(struct scene *scene)
 {
-	int err = alloc_dm(scene);
+	int err = scene_alloc_dm(scene);
 
 	if (!err)
 		err = _raw_dmabuf_export(scene->ctx->cmd_fd, raw_dm_off(scene->raw_dm.page_idx),
 					 &scene->new_fd);
-	return err ?: free_dm(scene);
+	return err ?: scene_free_dm(scene);
 }
 
 /* DMABUF-05, L33: A close that gives the device its memory back. */
 TEST_F_TIMEOUT(fail_nth, dmabuf_05_close_the_last, 300)
 {
-	SWEEP("close of a dma-buf of freed memory", .make = export_then_free, .call = close_fd,
+	SWEEP("close of a dma-buf of freed memory", .make = export_then_free,
+	      .call = scene_close_fd,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL,
 	      .no_copies = true);
-}
-
-static int reg_dmabuf(struct scene *scene)
-{
-	return _mr_reg_dmabuf(scene->pd, 0, DM_SIZE, scene->fd, &scene->new_mr);
 }
 
 /* ATT-04, ERRNO-MR: A region on a dma-buf that cannot be registered is not attached. */
 TEST_F_TIMEOUT(fail_nth, att_04_reg, 300)
 {
 	dmabuf_export(self->scene.dm, &self->scene.fd);
-	SWEEP("ibv_reg_dmabuf_mr", .call = reg_dmabuf, .undo = dereg_mr);
+	SWEEP("ibv_reg_dmabuf_mr", .call = scene_reg_dmabuf, .undo = scene_dereg_mr);
 }
 
 /* ATT-04: And its end. */
 TEST_F_TIMEOUT(fail_nth, att_04_dereg, 300)
 {
 	dmabuf_export(self->scene.dm, &self->scene.fd);
-	SWEEP("ibv_dereg_mr of a dma-buf", .make = reg_dmabuf, .call = dereg_mr);
-}
-
-static int reg_then_free(struct scene *scene)
-{
-	int err = alloc_dm_by_library(scene) ?: _dmabuf_export(scene->new_dm, &scene->new_fd);
-
-	return err ?: _mr_reg_dmabuf(scene->pd, 0, DM_SIZE, scene->new_fd, &scene->new_mr);
+	SWEEP("ibv_dereg_mr of a dma-buf", .make = scene_reg_dmabuf, .call = scene_dereg_mr);
 }
 
 static int close_and_dereg(struct scene *scene)
 {
-	return close_fd(scene) ?: dereg_mr(scene);
+	return scene_close_fd(scene) ?: scene_dereg_mr(scene);
 }
 
 static int dereg_close_and_free(struct scene *scene)
 {
-	return close_and_dereg(scene) ?: free_dm_by_library(scene);
+	return close_and_dereg(scene) ?: scene_free_dm_by_library(scene);
 }
 
 /* ATT-05, DM-18: Device memory is freed under a region on a dma-buf of it. */
 TEST_F_TIMEOUT(fail_nth, att_05_free_under_region, 300)
 {
-	SWEEP("ibv_free_dm under a region", .make = reg_then_free, .call = free_dm_by_library,
+	SWEEP("ibv_free_dm under a region", .make = scene_reg_then_free,
+	      .call = scene_free_dm_by_library,
 	      .undo = close_and_dereg, .after = dereg_close_and_free);
-}
-
-static int alloc_uar(struct scene *scene)
-{
-	struct ib_uverbs_attr attr[] = {
-		uverbs_handle(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0),
-		uverbs_in(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
-			  &(uint64_t){ MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC }, sizeof(uint64_t)),
-		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &scene->off,
-			   sizeof(scene->off)),
-		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &scene->length,
-			   sizeof(scene->length)),
-		uverbs_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &(uint32_t){ 0 },
-			   sizeof(uint32_t)),
-	};
-	int err = uverbs_ioctl(scene->ctx->cmd_fd, MLX5_IB_OBJECT_UAR,
-			       MLX5_IB_METHOD_UAR_OBJ_ALLOC, attr, ARRAY_SIZE(attr));
-
-	scene->handle = attr[0].data;
-	return err;
-}
-
-static int free_uar(struct scene *scene)
-{
-	struct ib_uverbs_attr attr[] = {
-		uverbs_handle(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, scene->handle),
-	};
-
-	return uverbs_ioctl(scene->ctx->cmd_fd, MLX5_IB_OBJECT_UAR,
-			    MLX5_IB_METHOD_UAR_OBJ_DESTROY, attr, ARRAY_SIZE(attr));
 }
 
 /* ENT-07, UOBJ-10: A UAR; the library would keep it for the next one. */
 TEST_F_TIMEOUT(fail_nth, ent_07_alloc_uar, 300)
 {
-	SWEEP("UAR_OBJ_ALLOC", .call = alloc_uar, .undo = free_uar);
+	SWEEP("UAR_OBJ_ALLOC", .call = scene_alloc_uar, .undo = scene_free_uar);
 }
 
 /* ENT-05, L33: And its end, by the entry's last reference. */
@@ -1174,7 +853,7 @@ TEST_F_TIMEOUT(fail_nth, ent_05_free_uar, 300)
 	/* When the context goes. */
 	if (variant->what == FAIL_NTH_MEMORY)
 		marker_expect("violation: uctx_destroyed_under_object uar");
-	SWEEP("UAR_OBJ_DESTROY", .make = alloc_uar, .call = free_uar,
+	SWEEP("UAR_OBJ_DESTROY", .make = scene_alloc_uar, .call = scene_free_uar,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL);
 }
 
@@ -1198,36 +877,23 @@ static int export_uar(struct scene *scene)
 /* ENT-01, DMABUF-12: A UAR is mapped, and exported. */
 TEST_F_TIMEOUT(fail_nth, dmabuf_12_uar, 300)
 {
-	ASSERT_EQ(0, alloc_uar(&self->scene));
+	ASSERT_EQ(0, scene_alloc_uar(&self->scene));
 	SWEEP("mmap of a UAR", .call = map_uar, .undo = unmap_uar,
 	      .no_copies = true);
-	SWEEP("export of a UAR", .call = export_uar, .undo = close_fd);
-	ASSERT_EQ(0, free_uar(&self->scene));
-}
-
-static int reg_umem(struct scene *scene)
-{
-	static char buf[4 * 4096] __attribute__((aligned(4096)));
-
-	return POINTER(scene->new_umem, mlx5dv_devx_umem_reg(scene->ctx, buf, sizeof(buf),
-							     IBV_ACCESS_LOCAL_WRITE));
-}
-
-static int dereg_umem(struct scene *scene)
-{
-	return mlx5dv_devx_umem_dereg(scene->new_umem);
+	SWEEP("export of a UAR", .call = export_uar, .undo = scene_close_fd);
+	ASSERT_EQ(0, scene_free_uar(&self->scene));
 }
 
 /* UOBJ-10: A DEVX umem. */
 TEST_F_TIMEOUT(fail_nth, uobj_10_umem, 300)
 {
-	SWEEP("mlx5dv_devx_umem_reg", .call = reg_umem, .undo = dereg_umem);
+	SWEEP("mlx5dv_devx_umem_reg", .call = scene_reg_umem, .undo = scene_dereg_umem);
 }
 
 /* UOBJ-02: And its end. */
 TEST_F_TIMEOUT(fail_nth, uobj_02_umem, 300)
 {
-	SWEEP("mlx5dv_devx_umem_dereg", .make = reg_umem, .call = dereg_umem);
+	SWEEP("mlx5dv_devx_umem_dereg", .make = scene_reg_umem, .call = scene_dereg_umem);
 }
 
 static int reg_umem_of_dmabuf(struct scene *scene)
@@ -1251,16 +917,6 @@ TEST_F_TIMEOUT(fail_nth, att_03_umem, 300)
 	      .clean = EOPNOTSUPP);
 }
 
-static int create_cq(struct scene *scene)
-{
-	return POINTER(scene->new_cq, ibv_create_cq(scene->ctx, 16, NULL, NULL, 0));
-}
-
-static int destroy_cq(struct scene *scene)
-{
-	return ibv_destroy_cq(scene->new_cq);
-}
-
 static int create_channel(struct scene *scene)
 {
 	return POINTER(scene->new_channel, ibv_create_comp_channel(scene->ctx));
@@ -1271,35 +927,17 @@ static int destroy_channel(struct scene *scene)
 	return ibv_destroy_comp_channel(scene->new_channel);
 }
 
-static int create_qp(struct scene *scene)
-{
-	struct ibv_qp_init_attr attr = {
-		.send_cq = scene->new_cq,
-		.recv_cq = scene->new_cq,
-		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-	};
-
-	return POINTER(scene->new_qp, ibv_create_qp(scene->pd, &attr));
-}
-
-static int destroy_qp(struct scene *scene)
-{
-	return ibv_destroy_qp(scene->new_qp);
-}
-
 /* UOBJ-10, UOBJ-14: A completion channel, queue and queue pair. */
 TEST_F_TIMEOUT(fail_nth, uobj_10_queues, 300)
 {
 	SWEEP("ibv_create_comp_channel", .call = create_channel, .undo = destroy_channel);
-	SWEEP("ibv_create_cq", .call = create_cq, .undo = destroy_cq);
-	ASSERT_EQ(0, create_cq(&self->scene));
+	SWEEP("ibv_create_cq", .call = scene_create_cq, .undo = scene_destroy_cq);
+	ASSERT_EQ(0, scene_create_cq(&self->scene));
 	marker_expect("Create QP type [0-9]+ failed");
-	SWEEP("ibv_create_qp", .call = create_qp, .undo = destroy_qp,
+	SWEEP("ibv_create_qp", .call = scene_create_qp, .undo = scene_destroy_qp,
 	      .any = variant->what == FAIL_NTH_COPY ?
 		     "ib_is_buffer_cleared() takes what it cannot copy for something set" : NULL);
-	ASSERT_EQ(0, destroy_cq(&self->scene));
+	ASSERT_EQ(0, scene_destroy_cq(&self->scene));
 }
 
 /* UOBJ-02: And their end. */
@@ -1308,9 +946,9 @@ TEST_F_TIMEOUT(fail_nth, uobj_02_queues, 300)
 	SWEEP("ibv_destroy_comp_channel", .make = create_channel, .call = destroy_channel,
 	      .none = true);
 	/* How many events were reported is told when it is gone, here and below. */
-	SWEEP("ibv_destroy_cq", .make = create_cq, .call = destroy_cq,
+	SWEEP("ibv_destroy_cq", .make = scene_create_cq, .call = scene_destroy_cq,
 	      .again = variant->what == FAIL_NTH_COPY ? ENOENT : 0);
-	ASSERT_EQ(0, create_cq(&self->scene));
+	ASSERT_EQ(0, scene_create_cq(&self->scene));
 	/*
 	 * What the driver says where it has not told the device; and what comes of a queue pair
 	 * that is left: nothing that it uses can be destroyed, here or with the context.
@@ -1319,9 +957,9 @@ TEST_F_TIMEOUT(fail_nth, uobj_02_queues, 300)
 	marker_expect("violation: (destroy_of_busy|uctx_destroyed_under_object) ");
 	marker_expect("mlx5_cmd_out_err:.* status bad resource state");
 	marker_expect("WARNING: .*uverbs_main[.]c:.* at uverbs_destroy_ufile_hw");
-	SWEEP("ibv_destroy_qp", .make = create_qp, .call = destroy_qp,
+	SWEEP("ibv_destroy_qp", .make = scene_create_qp, .call = scene_destroy_qp,
 	      .again = variant->what == FAIL_NTH_COPY ? ENOENT : 0);
-	ASSERT_EQ(self->leaks ? EINVAL : 0, destroy_cq(&self->scene));
+	ASSERT_EQ(self->leaks ? EINVAL : 0, scene_destroy_cq(&self->scene));
 }
 
 /* A context, without the library, with one of each kind. */
@@ -1329,13 +967,13 @@ static int open_and_fill(struct scene *scene)
 {
 	const struct ibv_context *ctx = scene->ctx;
 	struct ibv_context own = *ctx;
-	int err = open_raw(scene);
+	int err = scene_open_raw(scene);
 
 	if (err)
 		return err;
 	own.cmd_fd = scene->cmd_fd;
 	scene->ctx = &own;
-	err = alloc_var(scene) ?: alloc_dm(scene) ?: alloc_uar(scene);
+	err = scene_alloc_var(scene) ?: scene_alloc_dm(scene) ?: scene_alloc_uar(scene);
 	scene->ctx = (struct ibv_context *)ctx;
 	return err;
 }
@@ -1345,7 +983,7 @@ TEST_F_TIMEOUT(fail_nth, uobj_06_close, 300)
 {
 	if (variant->what == FAIL_NTH_MEMORY)
 		marker_expect("violation: uctx_destroyed_under_object");
-	SWEEP("close of a context", .make = open_and_fill, .call = close_raw,
+	SWEEP("close of a context", .make = open_and_fill, .call = scene_close_raw,
 	      .known = variant->what == FAIL_NTH_MEMORY ? "L33" : NULL,
 	      .no_copies = true);
 }
@@ -1457,9 +1095,9 @@ TEST_F_TIMEOUT(fail_nth, att_22_umem_of_dmabuf, 300)
 	ASSERT_EQ(0, close(self->scene.fd));
 	ASSERT_EQ(0, export_buffer(&self->scene));
 	self->scene.fd = self->scene.new_fd;
-	SWEEP("mlx5dv_devx_umem_reg_ex", .call = reg_umem_of_dmabuf, .undo = dereg_umem);
+	SWEEP("mlx5dv_devx_umem_reg_ex", .call = reg_umem_of_dmabuf, .undo = scene_dereg_umem);
 	SWEEP("mlx5dv_devx_umem_dereg of a dma-buf", .make = reg_umem_of_dmabuf,
-	      .call = dereg_umem);
+	      .call = scene_dereg_umem);
 }
 
 /* More allocations than a worker makes. */
@@ -1476,14 +1114,14 @@ TEST_F_TIMEOUT(fail_nth, dmabuf_05_released_by_worker, 300)
 	struct scene *scene = &self->scene;
 	struct peer_msg msg = {};
 	struct dmabuf_sign sign;
-	struct state state = {};
+	struct witnesses state = {};
 	int pair[2], tries, left;
 	char site[SITE] = "";
 	uint64_t ino;
 
 	if (variant->what != FAIL_NTH_MEMORY)
 		SKIP(return, "a worker copies nothing from or to the program");
-	ASSERT_EQ(0, state_take(scene->dev, &state));
+	ASSERT_EQ(0, witnesses_take(scene->dev, &state));
 	ASSERT_EQ(0, export_then_free(scene));
 	ino = dmabuf_inode(scene->new_fd);
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
@@ -1502,7 +1140,7 @@ TEST_F_TIMEOUT(fail_nth, dmabuf_05_released_by_worker, 300)
 	fail_nth_worker_end();
 	TH_LOG("%d allocations of the worker failed, the last one in: %s", MANY - left, site);
 	ASSERT_LT(left, MANY);
-	if (!state_is_back(scene->dev, &state, PATIENCE)) {
+	if (!witnesses_agree(scene->dev, &state, PATIENCE)) {
 		self->leaks = true;
 		EXPECT_NE(NULL, exception_for("release by a worker", site, variant->what, 0));
 	}
@@ -1555,10 +1193,10 @@ static void starve(struct __test_metadata *_metadata, struct _test_data_fail_nth
 		   int (*undo)(struct scene *scene))
 {
 	struct scene *scene = &self->scene;
-	struct state state = {};
+	struct witnesses state = {};
 	int left, err;
 
-	ASSERT_EQ(0, state_take(scene->dev, &state));
+	ASSERT_EQ(0, witnesses_take(scene->dev, &state));
 	ASSERT_EQ(0, fail_nth_begin(FAIL_NTH_MEMORY));
 	ASSERT_EQ(0, fail_nth_starve(function, MANY));
 	err = call(scene);
@@ -1567,11 +1205,11 @@ static void starve(struct __test_metadata *_metadata, struct _test_data_fail_nth
 	ASSERT_EQ(ENOMEM, err)
 		TH_LOG("with %d failed allocations in %s()", MANY - left, function);
 	ASSERT_LT(left, MANY);
-	ASSERT_TRUE(state_is_back(scene->dev, &state, PATIENCE));
+	ASSERT_TRUE(witnesses_agree(scene->dev, &state, PATIENCE));
 	ASSERT_EQ(0, call(scene));
 	if (undo) {
 		ASSERT_EQ(0, undo(scene));
-		ASSERT_TRUE(state_is_back(scene->dev, &state, PATIENCE));
+		ASSERT_TRUE(witnesses_agree(scene->dev, &state, PATIENCE));
 	}
 	scope_drop(&state.scope);
 }
@@ -1593,12 +1231,12 @@ TEST_F_TIMEOUT(fail_nth, ent_07_no_node, 300)
 	if (self->bed.dev.info.var.count < 3 * NODE)
 		SKIP(return, "fewer than %d VARs: load mlx5_vhca with more", 3 * NODE);
 	ASSERT_EQ(0, fill_handles(scene));
-	STARVE("__xa_alloc", alloc_pd, dealloc_pd);
+	STARVE("__xa_alloc", scene_alloc_pd, scene_dealloc_pd);
 	ASSERT_EQ(0, fill_offsets(scene, ENTRY_VAR, 0));
-	STARVE("rdma_user_mmap_entry_insert_range", alloc_var, free_var);
-	STARVE("rdma_user_mmap_entry_insert_range", alloc_uar, free_uar);
+	STARVE("rdma_user_mmap_entry_insert_range", scene_alloc_var, scene_free_var);
+	STARVE("rdma_user_mmap_entry_insert_range", scene_alloc_uar, scene_free_uar);
 	ASSERT_EQ(0, fill_offsets(scene, ENTRY_MEMIC, NODE - 1));
-	STARVE("rdma_user_mmap_entry_insert_range", alloc_dm, free_dm);
+	STARVE("rdma_user_mmap_entry_insert_range", scene_alloc_dm, scene_free_dm);
 	if (self->bed.dev.info.memic_operations & 1)
 		STARVE("rdma_user_mmap_entry_insert_range", first_op, NULL);
 	/* The nodes of its offsets are there now. */
@@ -1612,7 +1250,7 @@ TEST_F_TIMEOUT(fail_nth, att_04_no_node, 300)
 	if (variant->what != FAIL_NTH_MEMORY)
 		SKIP(return, "nothing is copied from or to the program there");
 	ASSERT_EQ(0, _dmabuf_export(self->scene.dm, &self->scene.fd));
-	STARVE("__xa_store", reg_dmabuf, dereg_mr);
+	STARVE("__xa_store", scene_reg_dmabuf, scene_dereg_mr);
 }
 
 FIXTURE(fail_nth_unbind)

@@ -33,6 +33,7 @@
 #include "common/entry_ops.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
+#include "common/raw_context.h"
 #include "common/rdma_cgroup.h"
 #include "common/rdma_core.h"
 #include "common/rdma_show.h"
@@ -1123,12 +1124,7 @@ static int open_file(const struct device *dev)
 TEST_F(uobject, uobj_10_context_answer_cannot_be_written)
 {
 	static const char * const made[] = { "uctx", "uar" };
-	struct mlx5_ib_alloc_ucontext_req_v2 req = {
-		.total_num_bfregs = 16,
-		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
-	};
 	struct mlx5_ib_alloc_ucontext_resp resp;
-	uint32_t vectors, support[2];
 	int fd, delta[ARRAY_SIZE(made)], after;
 	unsigned int i, n;
 
@@ -1138,18 +1134,8 @@ TEST_F(uobject, uobj_10_context_answer_cannot_be_written)
 		ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before, made[i],
 					       &delta[i]));
 	for (n = 0; n < 2; n++) {
-		struct ib_uverbs_attr attr[] = {
-			uverbs_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
-				   sizeof(vectors)),
-			uverbs_out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, support,
-				   sizeof(support)),
-			uverbs_in(UVERBS_ATTR_UHW_IN, &req, sizeof(req)),
-			uverbs_out(UVERBS_ATTR_UHW_OUT, n ? &resp : UVERBS_BAD_POINTER,
-				   sizeof(resp)),
-		};
-
-		ASSERT_EQ(n ? 0 : EFAULT, uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE,
-						       UVERBS_METHOD_GET_CONTEXT, attr, 4));
+		ASSERT_EQ(n ? 0 : EFAULT,
+			  raw_context_get(fd, 16, n ? &resp : UVERBS_BAD_POINTER));
 		for (i = 0; i < ARRAY_SIZE(made); i++) {
 			ASSERT_EQ(0, rest_ledger_delta(&self->bed.dev, &self->bed.before,
 						       made[i], &after));
@@ -1373,25 +1359,12 @@ do { \
 static int open_with_pages(const struct device *dev, uint32_t registers,
 			   struct mlx5_ib_alloc_ucontext_resp *answer)
 {
-	const struct mlx5_ib_alloc_ucontext_req_v2 request = {
-		.total_num_bfregs = registers,
-		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
-		.max_cqe_version = 1,
-		.lib_caps = MLX5_LIB_CAP_4K_UAR,
-	};
-	uint32_t vectors, support[2];
-	struct ib_uverbs_attr attr[] = {
-		uverbs_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors, sizeof(vectors)),
-		uverbs_out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, support, sizeof(support)),
-		uverbs_in(UVERBS_ATTR_UHW_IN, &request, sizeof(request)),
-		uverbs_out(UVERBS_ATTR_UHW_OUT, answer, sizeof(*answer)),
-	};
 	const int fd = open_file(dev);
 	int err;
 
 	if (fd < 0)
 		return -1;
-	err = uverbs_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attr, 4);
+	err = raw_context_get(fd, registers, answer);
 	if (!err)
 		return fd;
 	close(fd);
