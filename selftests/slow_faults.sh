@@ -96,6 +96,17 @@ no_answer_is_given_up()
 		works && vhca_no_violation
 }
 
+# Each call of the suite in turn.
+unanswered_calls()
+{
+	expect_timeout
+	# Of what was made without an answer, when its context goes, and its device.
+	expect 'mlx5_vhca: .* violation: (uctx_destroyed_under_object|destroy_of_busy) '
+	told_to_wait || return 1
+	"$DIR/unanswered" > "$w/out" 2>&1 || { grep -v '^ok' "$w/out"; return 1; }
+	reload cmd_timeout_ms=$TIMEOUT_MS
+}
+
 # One that was held for longer than the driver waits is not executed any more.
 held_too_long()
 {
@@ -282,7 +293,7 @@ trap 'rm -rf "$w"' EXIT
 
 plain="health_is_told unbind_held fatal_while_held_and_stopped"
 needing_module="remove_held remove_unanswered remove_lost_interrupt remove_stopped other_device_goes_on"
-needing_module="$needing_module no_answer_is_given_up held_too_long lost_interrupt_is_found told_no_longer"
+needing_module="$needing_module no_answer_is_given_up unanswered_calls held_too_long lost_interrupt_is_found told_no_longer"
 vhca_remember
 
 run_all "$plain" "$needing_module"
