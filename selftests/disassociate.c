@@ -28,6 +28,7 @@
 #include "common/bed.h"
 #include "common/connection.h"
 #include "common/dm_ops.h"
+#include "common/event.h"
 #include "common/importer.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
@@ -1342,6 +1343,16 @@ TEST_F_TIMEOUT(disassociate_outlived, con_08_exports, TIMEOUT)
 }
 
 /* All kinds of objects at once, in two contexts and two processes. */
+/* What device and driver say when the function leaves the bus. */
+static const char *const vanished[] = {
+	"mlx5_vhca: .*: (leaves the bus|virtual HCA)",
+	"mlx5_core .*: (poll_health|print_health_info|mlx5_crdump_collect|mlx5_handle_bad_state):",
+	"mlx5_core .*: (mlx5_health_try_recover|mlx5_error_sw_reset|mlx5_internal_err_ret_value):",
+	"mlx5_core .*: (mlx5_health_wait_pci_up|mlx5_wait_for_pages|mlx5_uninit_one):",
+	"mlx5_core .*: NIC IFC still",
+	"infiniband .*: mlx5r_umr_post_send_wait:",
+};
+
 FIXTURE(disassociate_all)
 {
 	struct bed bed;
@@ -1351,13 +1362,39 @@ FIXTURE(disassociate_all)
 	int64_t seq;
 };
 
+/*
+ * @gone: the function has left the bus before, and the driver has found that out
+ *
+ * @no_regions: none is registered by then
+ *
+ * One that is unplugged with a region never goes (L38, slow_known.sh).
+ * A driver that can no longer tell the device does not know how to take back an operation on
+ * device memory (L20), and warns of what it has lost: there is none then.
+ */
 FIXTURE_VARIANT(disassociate_all)
 {
 	enum unbind_from from;
+	bool gone;
+	bool no_operation;
+	bool no_regions;
 };
 
 FIXTURE_VARIANT_ADD(disassociate_all, rdma) { .from = UNBIND_RDMA };
 FIXTURE_VARIANT_ADD(disassociate_all, function) { .from = UNBIND_FUNCTION };
+FIXTURE_VARIANT_ADD(disassociate_all, remove) { .from = UNBIND_REMOVE };
+FIXTURE_VARIANT_ADD(disassociate_all, gone)
+{
+	.from = UNBIND_REMOVE,
+	.gone = true,
+	.no_operation = true,
+};
+
+FIXTURE_VARIANT_ADD(disassociate_all, unplug)
+{
+	.from = UNBIND_UNPLUG,
+	.no_operation = true,
+	.no_regions = true,
+};
 
 FIXTURE_SETUP(disassociate_all)
 {
@@ -1393,9 +1430,12 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	struct peer peer;
 	uint64_t addr;
 	int fd, handles;
-	size_t length;
-	void *op;
+	size_t length, i;
+	void *op = NULL;
 
+	if (variant->no_operation)
+		for (i = 0; i < ARRAY_SIZE(vanished); i++)
+			marker_expect(vanished[i]);
 	other = device_open(&self->bed.dev);
 	ASSERT_NE(NULL, other);
 	objects_make(_metadata, self->ctx, &o);
@@ -1410,7 +1450,8 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	var_export(o.dv_var, blob);
 	peer_var_import(&peer, blob, &theirs);
 	peer_var_map(&peer, &theirs, &addr);
-	dm_map_op(o.dm, 0, &op);
+	if (!variant->no_operation)
+		dm_map_op(o.dm, 0, &op);
 	dm_alloc(self->ctx, DM_SIZE, &exported);
 	dmabuf_export(exported, &fd);
 	importer_attach(self->imp, self->bed.dev.pci, fd, DMABUF_IMPORTER_PEER2PEER,
@@ -1422,9 +1463,24 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	handles = scope_count(&self->counts.scope, UOBJSCOPE_UOBJ, OURS("class=idr state=live"));
 	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), "ref=2 kref=3 revoked=0");
 	ASSERT_COUNT(2, ATTACH, OURS("mapped=1"));
-	ASSERT_ONE(MMAP, OURS("kind=MEMIC_OP"), "ref=2 vmas=1");
+	if (op)
+		ASSERT_ONE(MMAP, OURS("kind=MEMIC_OP"), "ref=2 vmas=1");
 	ASSERT_ONE(MMAP, OURS("kind=VAR page_id=%u", o.dv_var->page_id), "ref=3 vmas=2");
 
+	if (variant->no_regions) {
+		mr_dereg(region);
+		mr_dereg(o.dm_mr);
+		mr_dereg(o.mr);
+		mr_dereg(p.dm_mr);
+		mr_dereg(p.mr);
+		LOOK();
+		handles = scope_count(&self->counts.scope, UOBJSCOPE_UOBJ,
+				      OURS("class=idr state=live"));
+	}
+	if (variant->gone) {
+		ASSERT_EQ(0, vhca_write(&self->bed.dev, "function", "gone"));
+		ASSERT_EQ(IBV_EVENT_DEVICE_FATAL, event_wait(self->ctx));
+	}
 	unbind(&self->bed.dev, variant->from);
 	ASSERT_AT_BASELINE(variant->from);
 	/* Its file, two event files, a completion channel, a dma-buf. */
@@ -1444,10 +1500,13 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	unmap(map[0], o.dv_var->length);
 	unmap(map[1], length);
 	peer_end(&peer);
-	mr_dereg(region);
-	mr_dereg(o.dm_mr);
-	mr_dereg(o.mr);
-	dm_unmap_op(op, DM_SIZE);
+	if (!variant->no_regions) {
+		mr_dereg(region);
+		mr_dereg(o.dm_mr);
+		mr_dereg(o.mr);
+	}
+	if (op)
+		dm_unmap_op(op, DM_SIZE);
 	if (icm)
 		dm_free(icm);
 	dm_free(o.dm);

@@ -7,7 +7,6 @@
  * nothing from coming back.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -16,6 +15,7 @@
 #include "common/bed.h"
 #include "common/connection.h"
 #include "common/dm_ops.h"
+#include "common/event.h"
 #include "common/page_faults.h"
 #include "common/var_ops.h"
 
@@ -79,22 +79,6 @@ do { \
 	ASSERT_NE(1200, __tries) \
 		TH_LOG("a minute without %s", #condition); \
 } while (0)
-
-/* Wait for an event of the device, up to a minute. */
-static int wait_for_event(struct ibv_context *ctx)
-{
-	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-	int type;
-
-	if (poll(&pfd, 1, 60000) != 1)
-		return -1;
-	if (ibv_get_async_event(ctx, &event))
-		return -2;
-	type = event.event_type;
-	ibv_ack_async_event(&event);
-	return type;
-}
 
 struct held {
 	struct ibv_context *ctx;
@@ -169,7 +153,7 @@ TEST_F(fatal, with_live_objects)
 	page_faults_tell(&self->bed.dev);
 	seq = vhca_seq(&self->bed.dev);
 
-	ASSERT_EQ(IBV_EVENT_DEVICE_FATAL, wait_for_event(held.ctx));
+	ASSERT_EQ(IBV_EVENT_DEVICE_FATAL, event_wait(held.ctx));
 	WAIT_FOR(device_is_back(&self->bed.dev));
 
 	/* The device of old is gone: no new objects, and a page that leads nowhere. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hold a mapped VAR, device memory and a memory region on it until the standard
- * input ends, for scripts that take the device away meanwhile.  "ready" is
- * printed when all are held.
+ * Hold a mapped VAR, device memory, a memory region on it and one on ordinary memory
+ * until the standard input ends, for scripts that take the device away meanwhile.
+ * "ready" is printed when all are held.
  *
  * "hold all" does so on each device, exports the memory as a dma-buf as well, and
  * has all devices register it that the kernel allows to.
@@ -36,6 +36,7 @@ static int hold(struct ibv_device *device, struct held *held)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
 	struct ibv_alloc_dm_attr dm_attr = { .length = DM_LENGTH };
+	static char memory[DM_LENGTH];
 	struct mlx5dv_var *var;
 
 	held->context = mlx5dv_open_device(device, &attr);
@@ -57,6 +58,9 @@ static int hold(struct ibv_device *device, struct held *held)
 	if (!ibv_reg_dm_mr(held->pd, held->dm, 0, DM_LENGTH,
 			   IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE))
 		return failed("ibv_reg_dm_mr");
+	/* Its key is one of those that the driver keeps, and has to be changed at the end. */
+	if (!ibv_reg_mr(held->pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE))
+		return failed("ibv_reg_mr");
 	return 0;
 }
 

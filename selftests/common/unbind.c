@@ -81,12 +81,28 @@ static int find_rdma(const struct device *dev, char *name, size_t size)
 static int find(const struct device *dev, enum unbind_from from, struct unbind *unbind)
 {
 	const char *driver = from == UNBIND_RDMA ? RDMA_DRIVER : FUNCTION_DRIVER;
+	int err = 0;
 
 	snprintf(unbind->driver, sizeof(unbind->driver), "%s", driver);
-	if (from == UNBIND_RDMA)
-		return find_rdma(dev, unbind->name, sizeof(unbind->name));
 	snprintf(unbind->name, sizeof(unbind->name), "%s", dev->pci);
-	return 0;
+	snprintf(unbind->text, sizeof(unbind->text), "1");
+	if (from == UNBIND_RDMA)
+		err = find_rdma(dev, unbind->name, sizeof(unbind->name));
+	switch (from) {
+	case UNBIND_RDMA:
+	case UNBIND_FUNCTION:
+		snprintf(unbind->file, sizeof(unbind->file), "%s/unbind", driver);
+		snprintf(unbind->text, sizeof(unbind->text), "%s", unbind->name);
+		break;
+	case UNBIND_UNPLUG:
+		snprintf(unbind->file, sizeof(unbind->file), "%s/function", dev->vhca);
+		snprintf(unbind->text, sizeof(unbind->text), "unplug");
+		break;
+	case UNBIND_REMOVE:
+		snprintf(unbind->file, sizeof(unbind->file), PCI_DEVICES "/%s/remove", dev->pci);
+		break;
+	}
+	return err;
 }
 
 static bool is_bound(const struct unbind *unbind)
@@ -97,23 +113,23 @@ static bool is_bound(const struct unbind *unbind)
 	return !access(path, F_OK);
 }
 
-static int tell(const struct unbind *unbind, const char *what)
+static int tell(const char *path, const char *text)
 {
-	char path[96];
 	int fd, err;
 
-	snprintf(path, sizeof(path), "%s/%s", unbind->driver, what);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
-	err = write(fd, unbind->name, strlen(unbind->name)) < 0 ? errno : 0;
+	err = write(fd, text, strlen(text)) < 0 ? errno : 0;
 	close(fd);
 	return err;
 }
 
 static int unbind_call(void *arg)
 {
-	return tell(arg, "unbind");
+	const struct unbind *unbind = arg;
+
+	return tell(unbind->file, unbind->text);
 }
 
 int _unbind_start(struct unbind *unbind, const struct device *dev, enum unbind_from from)
@@ -129,6 +145,22 @@ int _unbind_start(struct unbind *unbind, const struct device *dev, enum unbind_f
 	return _caller_start(&unbind->caller, unbind_call, unbind);
 }
 
+/* What this process has, and who holds each of it. */
+static void print_holders(void)
+{
+	char command[64], *line = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	snprintf(command, sizeof(command), "uobjscope holders pid:%d 2>&1", getpid());
+	out = popen(command, "re");
+	while (out && getline(&line, &size, out) > 0)
+		diag("%s", line);
+	free(line);
+	if (out)
+		pclose(out);
+}
+
 int _unbind_end(struct unbind *unbind)
 {
 	char path[64], *stack;
@@ -140,8 +172,9 @@ int _unbind_end(struct unbind *unbind)
 	__atomic_store_n(&shared->stuck, true, __ATOMIC_RELEASE);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", unbind->caller.tid);
 	stack = text_read(path);
-	diag("%s: the removal of %s waits in: %s", unbind->driver, unbind->name,
+	diag("%s: the removal of %s waits in: %s", unbind->file, unbind->name,
 	     stack ? stack : "(nobody knows)");
+	print_holders();
 	free(stack);
 	return err;
 }
@@ -170,7 +203,20 @@ static int bind_one(const struct device *dev, enum unbind_from from, bool *did)
 	if (err || is_bound(&unbind))
 		return err;
 	*did = true;
-	return tell(&unbind, "bind");
+	snprintf(unbind.file, sizeof(unbind.file), "%s/bind", unbind.driver);
+	return tell(unbind.file, unbind.name);
+}
+
+/* The function is put in again, and its driver probes it. */
+static int come_back(const struct device *dev, bool *did)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), PCI_DEVICES "/%s", dev->pci);
+	if (!access(path, F_OK))
+		return 0;
+	*did = true;
+	return vhca_write(dev, "function", "back");
 }
 
 int _bind_again(const struct device *dev)
@@ -182,7 +228,9 @@ int _bind_again(const struct device *dev)
 
 	if (unbind_is_stuck())
 		return EDEADLK;
-	err = bind_one(dev, UNBIND_FUNCTION, &did);
+	err = come_back(dev, &did);
+	if (!err)
+		err = bind_one(dev, UNBIND_FUNCTION, &did);
 	/* The auxiliary device of a function that was just bound comes with its driver. */
 	for (tries = 0; !err && tries < PATIENCE * 50; tries++) {
 		err = bind_one(dev, UNBIND_RDMA, &did);

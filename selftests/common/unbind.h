@@ -16,14 +16,18 @@
 #include "device.h"
 
 /**
- * enum unbind_from - which driver loses its device
+ * enum unbind_from - who loses what
  * @UNBIND_RDMA: mlx5_ib loses the auxiliary device that mlx5_core has made for it;
  *	mlx5_core and the function stay
  * @UNBIND_FUNCTION: mlx5_core loses the PCI function, and mlx5_ib what it was given
+ * @UNBIND_REMOVE: the PCI device is removed; the function may be there still
+ * @UNBIND_UNPLUG: the function leaves the bus, and a slot tells of it
  */
 enum unbind_from {
 	UNBIND_RDMA,
 	UNBIND_FUNCTION,
+	UNBIND_REMOVE,
+	UNBIND_UNPLUG,
 };
 
 /**
@@ -31,11 +35,15 @@ enum unbind_from {
  * @caller: the thread that waits for it
  * @driver: folder of the driver in sysfs
  * @name: what the driver calls the device
+ * @file: what is written to
+ * @text: what is written
  */
 struct unbind {
 	struct caller caller;
 	char driver[64];
 	char name[64];
+	char file[160];
+	char text[64];
 };
 
 /**
@@ -52,7 +60,8 @@ int _unbind_start(struct unbind *unbind, const struct device *dev, enum unbind_f
  * _unbind_end() - wait until it is gone
  * @unbind: of _unbind_start()
  *
- * Where the kernel waits after twenty seconds is written as a diagnostic.
+ * Where the kernel waits after twenty seconds is written as a diagnostic, with who holds
+ * the device as the snapshot has it.
  *
  * Return: 0, ETIMEDOUT, or what writing to the driver's file failed with.
  */
