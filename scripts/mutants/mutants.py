@@ -6,7 +6,8 @@ Each mutant is a patch that brings one fault back.  It is built into the kernel'
 modules, a guest with these runs the suite, and what the suite says is the verdict.  One
 of what is built into the kernel goes into the image of the debug kernel of that series.
 Before that a guest with the same modules, unchanged, must be all green, and afterwards
-each test that has killed must pass three times without its mutant.
+each test that has killed must pass three times without its mutant.  What survives is tried
+on the debug kernel, if that is built.
 
 Exit status: 0 all were killed, 1 one survived or a killer fails by itself, 125 the
 unchanged modules could not be built or are not green.
@@ -14,6 +15,7 @@ unchanged modules could not be built or are not green.
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import re
@@ -42,7 +44,8 @@ REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest 
                     r"|TIMEOUT|no result")
 # They cost minutes and see nothing of a user object that others do not see.
 LEFT_OUT = ("idle.sh",)
-# These run last, for every mutant alike: they look at the device, or are slow.
+# These run last, in a guest of their own, for every mutant alike: they look at the device,
+# or are slow.
 LAST = ("storms", "device_commands", "device_queues", "device_ledger", "data_path",
         "data_path_errors", "fatal", "device_commands.sh", "recover.sh", "data_path.sh",
         "two_hcas.sh", "cycles.sh", "reload.sh")
@@ -78,22 +81,21 @@ class Trial:
 class Score:
     """All of a run."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments, results=None):
         self.arguments = arguments
         os.environ["KERNEL"] = lane(arguments.kernel).series
         self.built = lab("scripts/lab/build.sh")
         self.source = lab("scripts/lab/kernel.sh", "source")
         self.base = lab("scripts/mutants/base.sh")
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-        self.results = os.path.join(TOP, "results", f"mutants-{stamp}-{os.getpid()}")
+        self.results = results or os.path.join(TOP, "results", f"mutants-{stamp}-{os.getpid()}")
         os.makedirs(self.results)
         with open(os.path.join(self.built, "install", "kselftest-list.txt"),
                   encoding="utf-8") as lines:
             there = [line.split(":", 1)[1] for line in lines.read().split()]
         there = [p for p in there if p not in LEFT_OUT and not p.startswith(BY_NAME)]
-        # The sort is stable.
-        self.programs = arguments.tests or sorted(
-            there, key=lambda p: LAST.index(p) if p in LAST else -1)
+        self.parts = [arguments.tests] if arguments.tests else [
+            [p for p in there if p not in LAST], [p for p in LAST if p in there]]
         self.lock = threading.Lock()
         self.debug_built = None
         self.began = time.monotonic()
@@ -142,17 +144,21 @@ class Score:
     def try_one(self, workshop, trial):
         mutant = trial.mutant
         begun = time.monotonic()
-        wanted = [*([] if self.arguments.all else ["--fail-fast"]), *self.programs]
         try:
             try:
                 modules = workshop.build(mutant, os.path.join(self.results,
                                                               f"{mutant.name}.build"))
                 if self.arguments.build_only:
                     raise Refused("not tried", "built, as asked")
-                said = self.run(workshop.folder, modules, mutant.name, *wanted)
+                boot = functools.partial(self.run, workshop.folder, modules)
             except BuiltIn as built_in:
-                said = self.run_image(workshop, built_in.files, mutant.name, *wanted)
-            self.judge(trial, said)
+                boot = functools.partial(self.run_image, workshop, built_in.files)
+            for number, programs in enumerate(self.parts):
+                said = boot(f"{mutant.name}{'-last' if number else ''}",
+                            *([] if self.arguments.all else ["--fail-fast"]), *programs)
+                self.judge(trial, said)
+                if trial.verdict != SURVIVED and not self.arguments.all:
+                    break
         except Refused as refused:
             trial.verdict, trial.reason = refused.verdict, refused.reason
         finally:
@@ -167,6 +173,8 @@ class Score:
             trial.verdict, trial.reason = GONE, "the guest does not come up"
             return
         failures = [f for f in said["failures"] if not f["test"].startswith("complete.")]
+        if trial.killers and not failures:
+            return      # with ALL=1, by what ran before
         asserted = [f for f in failures if not REPORT.match(f["reason"])]
         # The first is what counts, and a program's own name is no test.
         if asserted and asserted[0] is failures[0] or len(asserted) > 1:
@@ -177,6 +185,9 @@ class Score:
             trial.verdict = KERNEL if "kernel log" in first["reason"] else GONE
         else:
             trial.verdict = SURVIVED
+            return
+        if trial.killers:
+            trial.killers += [f["test"] for f in (asserted or failures)]
             return
         trial.killers = [f["test"] for f in (asserted or failures)]
         trial.reason = f"{first['test']}: {first['reason']}"
@@ -196,7 +207,7 @@ class Score:
         """After each, so that an interrupted run leaves what it knows."""
         with open(os.path.join(self.results, "mutants.json"), "w", encoding="utf-8") as out:
             json.dump({"kernel": self.arguments.kernel, "seed": self.arguments.seed,
-                       "programs": self.programs,
+                       "programs": [p for part in self.parts for p in part],
                        "mutants": [t.record() for t in self.trials if t.verdict]}, out, indent=1)
             out.write("\n")
 
@@ -207,12 +218,14 @@ class Score:
 
     def baseline(self):
         say("the unchanged modules must be green first")
-        said = self.run_unchanged("unchanged", *self.programs)
-        if said is None or said["failed"]:
-            names = [f"{f['test']}: {f['reason']}" for f in (said or {}).get("failures", [])]
-            raise LabError("the suite is not green with the unchanged modules: " +
-                           ("; ".join(names) or f"see {self.results}/unchanged"))
-        say(f"[{time.monotonic() - self.began:5.0f}s] unchanged: {said['passed']} passed")
+        for number, programs in enumerate(self.parts):
+            name = f"unchanged{'-last' if number else ''}"
+            said = self.run_unchanged(name, *programs)
+            if said is None or said["failed"]:
+                names = [f"{f['test']}: {f['reason']}" for f in (said or {}).get("failures", [])]
+                raise LabError("the suite is not green with the unchanged modules: " +
+                               ("; ".join(names) or f"see {self.results}/{name}"))
+            say(f"[{time.monotonic() - self.began:5.0f}s] {name}: {said['passed']} passed")
 
     def recheck(self):
         """Those that killed, three times without any mutant."""
@@ -229,16 +242,16 @@ class Score:
             if trial.verdict == KILLED and trial.killers[0] in failed:
                 trial.verdict = UNSOUND
 
-    def go(self, mutants):
+    def stage(self, baseline):
+        """Try all that there are with one kernel."""
         with tempfile.TemporaryDirectory(prefix="uobjscope-mutants-") as where:
-            for n in range(min(self.arguments.jobs, max(len(mutants), 1))):
+            for n in range(min(self.arguments.jobs, max(len(self.trials), 1))):
                 self.workshops.append(Workshop(
                     self.base, self.source, os.path.join(where, str(n)),
                     os.path.join(TOP, "scripts", "mutants", "make.sh")))
-            if not self.arguments.build_only:
+            if baseline:
                 self.baseline()
             self.began = time.monotonic()
-            self.trials = [Trial(m) for m in mutants]
             free = list(self.workshops)
 
             def take(trial):
@@ -252,6 +265,37 @@ class Score:
             run_all([lambda t=t: take(t) for t in self.trials], len(self.workshops))
             self.recheck()
         self.write()
+
+    def on_debug_kernel(self):
+        """What has survived may be for a sanitizer to see.  The tests that kill there are
+        tried without a mutant as well, which is all that is asked of that kernel."""
+        left = [t for t in self.trials if t.verdict == SURVIVED]
+        plain = lane(self.arguments.kernel).series
+        if not left or plain.endswith("-debug"):
+            return
+        names = " ".join(t.mutant.id for t in left)
+        there = subprocess.run([os.path.join(TOP, "scripts/lab/kernel.sh"), "is-there"],
+                               check=False, stdin=subprocess.DEVNULL,
+                               env={**os.environ, "KERNEL": f"{plain}-debug"})
+        if there.returncode:
+            say(f"not tried on the debug kernel, which is not built (make debug): {names}")
+            return
+        say(f"on the debug kernel: {names}")
+        arguments = argparse.Namespace(**{**vars(self.arguments), "kernel": f"debug-{plain}"})
+        debug = Score(arguments, os.path.join(self.results, "debug"))
+        debug.trials = [Trial(t.mutant) for t in left]
+        debug.stage(baseline=False)
+        for trial, again in zip(left, debug.trials):
+            trial.seconds += again.seconds
+            if again.verdict != SURVIVED:
+                trial.verdict, trial.killers = again.verdict, again.killers
+                trial.reason = f"on the debug kernel: {again.reason}"
+        self.write()
+
+    def go(self, mutants):
+        self.trials = [Trial(m) for m in mutants]
+        self.stage(baseline=not self.arguments.build_only)
+        self.on_debug_kernel()
         return self.report()
 
     def report(self):
