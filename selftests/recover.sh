@@ -8,26 +8,12 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
 . "$DIR/test_lib.sh"
 
-MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
-PARAMETERS=/sys/module/mlx5_vhca/parameters
-
 of_file()	# FILE KEY
 {
 	tr ' ' '\n' < "$VHCA_DEBUGFS/$pci/$1" | sed -n "s/^$2=//p" | head -n 1
 }
 
-insert()	# PARAMETER=VALUE...: with what it had, and these
-{
-	# shellcheck disable=SC2086
-	insmod "$MODULE" $had "$@" && wait_for "ib_device" ibdev_there
-}
-
-no_violation()
-{
-	if grep '^violation ' "$VHCA_DEBUGFS/$pci/violations"; then
-		return 1
-	fi
-}
+insert() { vhca_insert "$@" && wait_for "ib_device" ibdev_there; }
 
 expect_recovery()
 {
@@ -52,7 +38,7 @@ recovered()
 		echo "not recovered: $(cat "$VHCA_DEBUGFS/$pci/health")"
 		return 1
 	fi
-	"$DIR/commands" rate 10 && no_violation
+	"$DIR/commands" rate 10 && vhca_no_violation
 }
 
 # mlx5_core recovers by itself only once in half a minute, and unloads else; a new
@@ -94,7 +80,7 @@ unbind_after_fatal()
 {
 	expect 'mlx5_core .*: .*(Health|health|error state)'
 	fail && wait_for "reset" condition_is reset && unbind || return 1
-	no_violation && bind && recovered
+	vhca_no_violation && bind && recovered
 }
 
 # With rules set, one of which keeps a command for ten minutes: it ends at once.
@@ -109,7 +95,7 @@ remove_with_faults()
 	# It loses its device, or not; but it must end.
 	wait $waiting
 	insert || return 1
-	[ "$(grep -c '^rule ' "$VHCA_DEBUGFS/$pci/faults")" = 0 ] && no_violation
+	[ "$(grep -c '^rule ' "$VHCA_DEBUGFS/$pci/faults")" = 0 ] && vhca_no_violation
 }
 
 # TLP VARs: as many and as far from each other as the parameters say.
@@ -158,19 +144,7 @@ need_the_only_device
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
-tests="twice unbind_after_fatal"
+plain="twice unbind_after_fatal"
 needing_module="uars_are_cleared user_context_with_objects physical_function remove_with_faults tlp_vars"
-had=
-for p in "$PARAMETERS"/*; do
-	had="$had $(basename "$p")=$(cat "$p")"
-done
-
-ktap_print_header
-plan "$(echo "$tests $needing_module" | wc -w)"
-for t in $tests; do
-	run "$t"
-done
-for t in $needing_module; do
-	run_with "$MODULE" "set MLX5_VHCA_KO to mlx5_vhca.ko" "$t"
-done
-ktap_finished
+vhca_remember
+run_all "$plain" "$needing_module"

@@ -47,7 +47,7 @@ LEFT_OUT = ("idle.sh",)
 # These run last, in a guest of their own, for every mutant alike: they look at the device,
 # or are slow.
 LAST = ("storms", "device_commands", "device_queues", "device_ledger", "data_path",
-        "data_path_errors", "fatal", "device_commands.sh", "recover.sh", "data_path.sh",
+        "data_path_errors", "fatal", "device_commands.sh", "recover.sh", "presence.sh", "data_path.sh",
         "two_hcas.sh", "cycles.sh", "reload.sh")
 
 
