@@ -15,6 +15,7 @@
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
+#include "common/caller.h"
 #include "common/connection.h"
 #include "common/dm_ops.h"
 #include "common/ifc.h"
@@ -890,6 +891,73 @@ TEST_F(faults, stop_work_of_one)
 	end_wait(&a, 1, IBV_WC_SUCCESS, &wc);
 	ASSERT_REGION(&to, 1);
 	region_destroy(&to);
+	region_destroy(&from);
+	end_destroy(&b);
+	end_destroy(&a);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+static int dereg_mr(void *mr)
+{
+	return ibv_dereg_mr(mr);
+}
+
+/* The driver's own queue, by which it changes keys. */
+static int umr_queue(const struct device *dev)
+{
+	struct vhca_file file;
+	int number = -1;
+	unsigned int i;
+
+	if (vhca_open(dev, "ledger", &file))
+		return -1;
+	for (i = 0; i < file.count && number < 0; i++)
+		if (strstr(file.record[i], " type=reg_umr "))
+			number = vhca_number(file.record[i], "id");
+	vhca_close(&file);
+	return number;
+}
+
+/*
+ * UOBJ-02: A region's memory belongs to it until its key is none any more: who has unmapped
+ * it meanwhile has not given it back, and what the other side writes goes nowhere else.
+ */
+TEST_F(faults, uobj_02_memory_until_the_key_is_gone)
+{
+	const size_t len = 16 * 4096;
+	const struct connection_options options = connection_defaults;
+	struct region from, to = { .len = len };
+	struct caller caller;
+	struct end a, b;
+	struct ibv_wc wc;
+	struct ibv_pd *pd;
+	char text[64];
+
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	end_make(pd, &options, &a);
+	end_make(pd, &options, &b);
+	end_connect(&a, &b, &options);
+	end_connect(&b, &a, &options);
+	region_make(pd, len, 0, CONNECTION_ALL_ACCESS, &from);
+	to.data = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)to.data);
+	to.mr = ibv_reg_mr(pd, to.data, len, CONNECTION_ALL_ACCESS);
+	ASSERT_NE(NULL, to.mr);
+	struct ibv_send_wr wr = rdma(IBV_WR_RDMA_WRITE, &to);
+
+	ASSERT_LT(0, umr_queue(&self->bed.dev));
+	snprintf(text, sizeof(text), "queue=%d stop_work\n", umr_queue(&self->bed.dev));
+	WRITE(text);
+	caller_start(&caller, dereg_mr, to.mr);
+	caller_waits(&caller, "mlx5r_umr_post_send_wait");
+	ASSERT_EQ(0, munmap(to.data, len));
+	/* The key is as it was, and so is where it leads to. */
+	post(&a, &wr, &from);
+	end_wait(&a, 1, IBV_WC_SUCCESS, &wc);
+	ASSERT_EQ(self->bed.before.violations, vhca_violations(&self->bed.dev));
+	WRITE("release\n");
+	caller_end(&caller, 0);
 	region_destroy(&from);
 	end_destroy(&b);
 	end_destroy(&a);
