@@ -31,6 +31,7 @@
 #include "common/connection.h"
 #include "common/dm_ops.h"
 #include "common/entry_ops.h"
+#include "common/helper_module.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
 #include "common/raw_context.h"
@@ -2052,6 +2053,121 @@ TEST_F(uobject, uobj_15_tracking_beside_destruction)
 	ASSERT_NONE(UOBJ, OURS("type=MR"));
 	dm_free(churn.dm);
 	ASSERT_EQ(0, ibv_dealloc_pd(churn.pd));
+}
+
+static int call_show(void *arg)
+{
+	struct rdma_show show;
+	int err = rdma_show(arg, &show);
+
+	if (!err)
+		rdma_forget(&show);
+	return err;
+}
+
+/*
+ * UOBJ-15: A region goes only when nobody reads of it any more: resource tracking, which has
+ * a reference to it and is slow, is waited for.
+ */
+TEST_F(uobject, uobj_15_reader_is_waited_for)
+{
+	const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+	struct ibv_pd *pd = ibv_alloc_pd(self->ctx);
+	struct caller reader, destroyer;
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	int err;
+
+	ASSERT_NE(NULL, pd);
+	err = helper_load("slow_function", "function=rdma_restrack_put task=rdma ms=1500");
+	if (err == ENOENT)
+		SKIP(return, "no slow_function.ko");
+	ASSERT_EQ(0, err);
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	mr_reg_dm(pd, dm, 0, DM_SIZE, &mr);
+	caller_start(&reader, call_show, "mr");
+	/* It lets go of the region by that function, and there is no other one. */
+	while (!caller_is_done(&reader) && helper_number("slow_function", "entered") < 1)
+		nanosleep(&pause, NULL);
+	if (!caller_is_done(&reader)) {
+		caller_start(&destroyer, call_dereg, mr);
+		caller_waits(&destroyer, "ib_dereg_mr_user");
+		ASSERT_EQ(1, vhca_find(&self->bed.dev, "mkey", mr_mkey(mr), NULL));
+		ASSERT_FALSE(caller_is_done(&reader));
+		caller_end(&destroyer, 0);
+		caller_end(&reader, 0);
+		ASSERT_EQ(1, helper_number("slow_function", "entered"));
+		ASSERT_EQ(0, helper_unload("slow_function"));
+		dm_free(dm);
+		ASSERT_EQ(0, ibv_dealloc_pd(pd));
+		return;
+	}
+	ASSERT_EQ(0, _caller_end(&reader, &err));
+	ASSERT_EQ(0, helper_unload("slow_function"));
+	mr_dereg(mr);
+	dm_free(dm);
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(ENOENT, err);
+	SKIP(return, "no rdma(8): install iproute2");
+}
+
+#define CHILDREN	200
+
+/* Children come and go, each with objects of its own if it is to; 0, or what has failed. */
+static int make_in_children(struct ibv_context *ctx, bool objects)
+{
+	static char memory[4096];
+	int i, status;
+	pid_t pid;
+
+	for (i = 0; i < CHILDREN; i++) {
+		pid = fork();
+		if (pid < 0)
+			return errno;
+		if (!pid) {
+			struct ibv_pd *pd = objects ? ibv_alloc_pd(ctx) : NULL;
+			struct ibv_mr *mr = pd ? ibv_reg_mr(pd, memory, sizeof(memory), 0) : NULL;
+
+			_exit(objects && (!mr || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd)));
+		}
+		if (waitpid(pid, &status, 0) != pid || status)
+			return ECHILD;
+	}
+	return 0;
+}
+
+/* Whether no more than a few tasks are left of so many, after half a minute at most. */
+static bool tasks_are_gone(long before)
+{
+	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	int tries;
+
+	for (tries = 0; tries < 600; tries++) {
+		if (slab_count("task_struct") < before + CHILDREN / 4)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/*
+ * UOBJ-15, UOBJ-02: Objects that are gone do not keep the task that has made them, by whose
+ * name they were shown.
+ */
+TEST_F(uobject, uobj_15_tasks_are_let_go)
+{
+	long before = slab_count("task_struct");
+
+	if (before < 0)
+		SKIP(return, "/proc/slabinfo has no task_struct that can be read: %m");
+	/* What the allocator keeps is there then. */
+	ASSERT_EQ(0, make_in_children(self->ctx, false));
+	ASSERT_TRUE(tasks_are_gone(before));
+	before = slab_count("task_struct");
+	ASSERT_EQ(0, make_in_children(self->ctx, true));
+	ASSERT_TRUE(tasks_are_gone(before))
+		TH_LOG("%ld task_structs before %d children, %ld now", before, CHILDREN,
+		       slab_count("task_struct"));
 }
 
 int main(int argc, char **argv)

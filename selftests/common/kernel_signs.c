@@ -146,3 +146,21 @@ int module_refcount(const char *name)
 	free(text);
 	return count;
 }
+
+long slab_count(const char *cache)
+{
+	const size_t length = strlen(cache);
+	FILE *file = fopen("/proc/slabinfo", "re");
+	char line[512];
+	long count = -1;
+
+	if (!file)
+		return -1;
+	while (count < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, cache, length) && line[length] == ' ')
+			count = strtol(line + length, NULL, 10);
+	fclose(file);
+	if (count < 0)
+		errno = ENOENT;
+	return count;
+}

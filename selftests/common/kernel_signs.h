@@ -47,6 +47,16 @@ uint64_t dmabuf_inode(int fd);
 int dmabuf_look(uint64_t inode, struct dmabuf_sign *sign);
 
 /**
+ * slab_count() - count the objects of a slab cache
+ * @cache: its name in /proc/slabinfo
+ *
+ * Memory that is free but has not been given back yet counts as well.
+ *
+ * Return: the count, or -1 with errno set, ENOENT if there is no such cache.
+ */
+long slab_count(const char *cache);
+
+/**
  * dmabuf_count() - count the dma-bufs of one exporter
  * @exporter: name of the module that made them
  *
