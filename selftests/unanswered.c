@@ -14,7 +14,7 @@
 #include "common/scope.h"
 #include "common/witnesses.h"
 
-#define DM_NEEDED	(8 * SCENE_DM_SIZE)
+#define DM_NEEDED	(8ULL * SCENE_DM_SIZE)
 #define PATIENCE	5000	/* milliseconds */
 
 FIXTURE(unanswered)
