@@ -2136,13 +2136,13 @@ static int make_in_children(struct ibv_context *ctx, bool objects)
 	return 0;
 }
 
-/* Whether no more than a few tasks are left of so many, after half a minute at most. */
+/* Whether no more than a few tasks are left of so many, after ten seconds at most. */
 static bool tasks_are_gone(long before)
 {
 	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
 	int tries;
 
-	for (tries = 0; tries < 600; tries++) {
+	for (tries = 0; tries < 200; tries++) {
 		if (slab_count("task_struct") < before + CHILDREN / 4)
 			return true;
 		nanosleep(&pause, NULL);
