@@ -313,7 +313,8 @@ class Guest:
         run.apply_findings(self.log.findings, self.programs())
 
     def check_booted(self):
-        if not self.booted:
+        # One that another's failure has stopped on its way is no failure of the lab's.
+        if not self.booted and not self.stopped:
             tail = ""
             if not self.log.panicked:
                 log = os.path.join(self.run.results, f"console{self.name}.log")
