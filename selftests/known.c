@@ -221,24 +221,11 @@ static int destroy_sw_icm(const struct device *dev, uint32_t id)
 {
 	uint32_t in[DEVX_ST_SZ_DW(general_obj_in_cmd_hdr)] = {};
 	uint32_t out[DEVX_ST_SZ_DW(general_obj_out_cmd_hdr)];
-	const bool loaded = raw_load();
-	const char *missing;
-	struct raw raw;
-	int status;
 
 	DEVX_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_DESTROY_GENERAL_OBJECT);
 	DEVX_SET(general_obj_in_cmd_hdr, in, obj_type, MLX5_OBJ_TYPE_SW_ICM);
 	DEVX_SET(general_obj_in_cmd_hdr, in, obj_id, id);
-	missing = raw_open(&raw, dev);
-	if (missing) {
-		diag("SW ICM is left to the device: %s", missing);
-		return -1;
-	}
-	status = raw_command(&raw, in, out);
-	raw_close(&raw);
-	if (loaded)
-		raw_unload();
-	return status;
+	return raw_once(dev, in, sizeof(in), out, sizeof(out));
 }
 
 /* DM-11, L08: after a free that succeeded the device has nothing of it any more. */

@@ -355,3 +355,22 @@ int raw_close(struct raw *raw)
 	raw->fd = -1;
 	return left ? EBUSY : 0;
 }
+
+int raw_once(const struct device *dev, const void *in, size_t in_len, void *out, size_t out_len)
+{
+	const bool loaded = raw_load();
+	const char *missing;
+	struct raw raw;
+	int status;
+
+	missing = raw_open(&raw, dev);
+	if (missing) {
+		diag("a command is not sent: %s", missing);
+		return -1;
+	}
+	status = raw_send(&raw, in, in_len, out, out_len);
+	raw_close(&raw);
+	if (loaded)
+		raw_unload();
+	return status;
+}

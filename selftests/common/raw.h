@@ -111,6 +111,20 @@ int raw_send(struct raw *raw, const void *in, size_t in_len, void *out, size_t o
 #define raw_command(raw, in, out) raw_send(raw, in, sizeof(in), out, sizeof(out))
 
 /**
+ * raw_once() - send one command, with all that it takes before and behind it
+ * @dev: the device
+ * @in: the input
+ * @in_len: bytes of it
+ * @out: the output; cleared before
+ * @out_len: bytes of it
+ *
+ * For what the driver has lost and cannot give back.
+ *
+ * Return: as raw_send(), or -1 after a diagnostic if no command can be sent.
+ */
+int raw_once(const struct device *dev, const void *in, size_t in_len, void *out, size_t out_len);
+
+/**
  * raw_create() - ALLOC_PD and other commands that need no more than the opcode
  * @raw: the device
  * @opcode: the opcode
