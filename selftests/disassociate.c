@@ -34,7 +34,9 @@
 #include "common/kernel_signs.h"
 #include "common/known.h"
 #include "common/page_faults.h"
+#include "common/process.h"
 #include "common/rebind.h"
+#include "common/skip.h"
 #include "common/touch.h"
 #include "common/unbind.h"
 #include "common/uverbs_ioctl.h"
@@ -622,6 +624,9 @@ TEST_F_TIMEOUT(disassociate, var_15_copies_meanwhile, TIMEOUT)
 
 	if (!known_look_up(_metadata, &issue, "L30"))
 		return;
+	/* A refused mremap() then looks for the memory type of pages that are gone. */
+	if (kernel_is_before(6, 16))
+		marker_expect("WARNING: .* get_pat_info[+]");
 	for (i = 0; i < 2; i++) {
 		raw_var_alloc(self->ctx->cmd_fd, 0, &var[i]);
 		ASSERT_EQ(0, _map(self->ctx, var[i].length, MAP_SHARED, var[i].mmap_off, &map[i]));
@@ -713,7 +718,8 @@ TEST_F_TIMEOUT(disassociate, var_16_freed_but_mapped, TIMEOUT)
 	bind_again(&self->bed.dev);
 	LOOK();
 	ASSERT_DEVICE(0, "var_used");
-	ASSERT_DEVICE(0, "tlp_var_used");
+	if (tlp)
+		ASSERT_DEVICE(0, "tlp_var_used");
 	for (i = 0; i < n; i++)
 		unmap(map[i], var[i].length);
 }
@@ -786,28 +792,6 @@ TEST_F_TIMEOUT(disassociate, dm_17_live, TIMEOUT)
 	ASSERT_DEVICE(0, "memic_pages_used");
 }
 
-/* Does a process, a dying one as well, wait in a function of the kernel? */
-static int waits_in(pid_t pid, const char *function)
-{
-	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	char path[64], *stack = NULL;
-	int tries;
-
-	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
-	for (tries = 0; tries < 2000; tries++) {
-		free(stack);
-		stack = text_read(path);
-		if (stack && strstr(stack, function)) {
-			free(stack);
-			return 0;
-		}
-		nanosleep(&pause, NULL);
-	}
-	diag("%d is not in %s but in: %s", pid, function, stack ? stack : "(nothing)");
-	free(stack);
-	return ETIMEDOUT;
-}
-
 /*
  * CON-14, VAR-15: The removal comes upon a mapping of an address space that is being torn
  * down: it is nobody's to take (mmget_not_zero() in uverbs_user_mmap_disassociate()), but
@@ -847,13 +831,13 @@ TEST_F_TIMEOUT(disassociate, con_14_dying_address_space, TIMEOUT)
 
 	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", "opcode=DEALLOC_MEMIC delay_ms=60000"));
 	ASSERT_EQ(0, kill(child.pid, SIGKILL));
-	ASSERT_EQ(0, waits_in(child.pid, "mlx5_cmd_dealloc_memic"));
+	process_waits(child.pid, "mlx5_cmd_dealloc_memic");
 	unbind_start(&unbind, &self->bed.dev, UNBIND_RDMA);
 	/* It has one context after the other, ours first, and of that the newest mapping. */
 	caller_waits(&unbind.caller, "uverbs_user_mmap_disassociate");
 	/* Past that: not for the address space but for a command, to free a UAR of ours. */
 	caller_waits(&unbind.caller, "mlx5_cmd_exec");
-	ASSERT_EQ(0, waits_in(child.pid, "mlx5_cmd_dealloc_memic"));
+	process_waits(child.pid, "mlx5_cmd_dealloc_memic");
 	ASSERT_EQ(0, vhca_write(&self->bed.dev, "faults", "clear"));
 	unbind_end(&unbind);
 	ASSERT_EQ(child.pid, waitpid(child.pid, NULL, 0));

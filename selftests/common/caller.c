@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "caller.h"
+#include "process.h"
 #include "text.h"
 
 #define PATIENCE	20	/* seconds */
@@ -62,31 +63,29 @@ bool caller_is_done(struct caller *caller)
 int _caller_waits(struct caller *caller, const char *function)
 {
 	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	char path[64], *stack = NULL;
-	int tries;
+	struct process_look look = {};
+	int tries, waits = 0, err = 0;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", caller->tid);
-	for (tries = 0; tries < PATIENCE * 100; tries++) {
+	for (tries = 0; tries < PATIENCE * 100 && !waits; tries++) {
+		if (tries)
+			nanosleep(&pause, NULL);
 		if (caller_is_done(caller)) {
-			free(stack);
 			diag("the call returned %d instead of waiting in %s", caller->result,
 			     function);
+			process_look_end(&look);
 			return EALREADY;
 		}
-		free(stack);
-		stack = text_read(path);
-		if (!stack)
-			return errno;
-		/* A thread that runs has no stack to show. */
-		if (strstr(stack, function)) {
-			free(stack);
-			return 0;
-		}
-		nanosleep(&pause, NULL);
+		waits = process_look(caller->tid, function, &look);
 	}
-	diag("the call is not in %s but in: %s", function, stack);
-	free(stack);
-	return ETIMEDOUT;
+	if (waits < 0)
+		err = errno;
+	else if (!waits)
+		err = ETIMEDOUT;
+	if (err)
+		diag("the call is not in %s but in: %s", function,
+		     look.stack ? look.stack : "(nobody knows)");
+	process_look_end(&look);
+	return err;
 }
 
 int _caller_end(struct caller *caller, int *result)

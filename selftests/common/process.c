@@ -34,30 +34,73 @@ static int process_poll(pid_t pid, const char *file, bool (*wanted)(const char *
 	return ETIMEDOUT;
 }
 
-/* A process that runs has no stack to show, but one that was preempted has. */
-static bool has_function(const char *text, const void *function)
+/* How often it was given the processor, and whether it sleeps now; -1 with errno. */
+static int process_rest(pid_t pid, unsigned long long *switches)
 {
-	return strstr(text, function);
+	static const char * const lines[] = {
+		"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:",
+	};
+	char path[64], *status;
+	const char *line;
+	int sleeps;
+	size_t i;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = text_read(path);
+	if (!status)
+		return -1;
+	*switches = 0;
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		line = strstr(status, lines[i]);
+		*switches += line ? strtoull(line + strlen(lines[i]), NULL, 10) : 0;
+	}
+	sleeps = !!strstr(status, "\nState:\tD") || !!strstr(status, "\nState:\tS");
+	free(status);
+	return sleeps;
 }
 
-static bool is_not_runnable(const char *text, const void *unused)
+int process_look(pid_t pid, const char *function, struct process_look *look)
 {
-	(void)unused;
-	return !strstr(text, "\nState:\tR");
+	const bool was_there = look->there;
+	const unsigned long long before = look->switches;
+	char path[64];
+	int sleeps = process_rest(pid, &look->switches);
+
+	look->there = false;
+	free(look->stack);
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	look->stack = text_read(path);
+	if (sleeps < 0 || !look->stack)
+		return -1;
+	look->there = sleeps && strstr(look->stack, function);
+	return look->there && was_there && look->switches == before;
+}
+
+void process_look_end(struct process_look *look)
+{
+	free(look->stack);
+	memset(look, 0, sizeof(*look));
 }
 
 int _process_waits(pid_t pid, const char *function)
 {
-	char *stack, *status = NULL;
-	int err = process_poll(pid, "stack", has_function, function, &stack);
+	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	struct process_look look = {};
+	int tries, waits = 0, err = 0;
 
+	for (tries = 0; tries < PATIENCE * 100 && !waits; tries++) {
+		if (tries)
+			nanosleep(&pause, NULL);
+		waits = process_look(pid, function, &look);
+	}
+	if (waits < 0)
+		err = errno;
+	else if (!waits)
+		err = ETIMEDOUT;
 	if (err)
-		diag("process %d is not in %s but in: %s", pid, function, stack ? stack : "-");
-	/* Preempted on its way to where it waits, it would come to do more first. */
-	if (!err)
-		err = process_poll(pid, "status", is_not_runnable, NULL, &status);
-	free(status);
-	free(stack);
+		diag("process %d is not in %s but in: %s", pid, function,
+		     look.stack ? look.stack : "(nobody knows)");
+	process_look_end(&look);
 	return err;
 }
 

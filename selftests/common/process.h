@@ -6,7 +6,40 @@
 #ifndef _SELFTESTS_PROCESS_H
 #define _SELFTESTS_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+/**
+ * struct process_look - what was seen of where a process sleeps
+ * @switches: how often it had been given the processor
+ * @there: it slept in the function
+ * @stack: the functions that it was in, NULL if that cannot be read
+ */
+struct process_look {
+	unsigned long long switches;
+	bool there;
+	char *stack;
+};
+
+/**
+ * process_look() - look whether a process, or a thread, sleeps in a function of the kernel
+ * @pid: its number
+ * @function: name of the function, anywhere in the list of callers
+ * @look: zeroed before the first look
+ *
+ * One that was preempted on its way through the function has a stack as well, and so has
+ * one that waits a moment for a lock there.  So it must have been there in the look before,
+ * and not have run since; some milliseconds should lie between.
+ *
+ * Return: 1 if it sleeps there, 0 if not, -1 with errno if that cannot be read.
+ */
+int process_look(pid_t pid, const char *function, struct process_look *look);
+
+/**
+ * process_look_end() - free what process_look() keeps
+ * @look: the last look
+ */
+void process_look_end(struct process_look *look);
 
 /**
  * _process_waits() - wait until a process sleeps in a function of the kernel
