@@ -38,6 +38,7 @@
 #include "common/rdma_cgroup.h"
 #include "common/rdma_core.h"
 #include "common/rdma_show.h"
+#include "common/skip.h"
 #include "common/text.h"
 #include "common/uverbs_ioctl.h"
 #include "common/var_ops.h"
@@ -1093,7 +1094,8 @@ TEST_F(uobject, uobj_10_handle_cannot_be_written)
 		ASSERT_EQ(0, mprotect(cmd, size, PROT_READ));
 		errno = 0;
 		ASSERT_EQ(-1, ioctl(self->fd, RDMA_VERBS_IOCTL, cmd));
-		ASSERT_EQ(EFAULT, errno);
+		/* Which dma-bufs of uverbs came with. */
+		ASSERT_EQ(i && kernel_is_before(7, 0) ? EPROTONOSUPPORT : EFAULT, errno);
 		LOOK();
 		ASSERT_UNCHANGED();
 		ASSERT_EQ(next, next_descriptor());
@@ -1760,7 +1762,7 @@ TEST_F(uobject, uobj_13_closed_in_use)
 	ASSERT_EQ(0, make_channel(self->ctx, &call.fd));
 	DELAY("CREATE_CQ");
 	caller_start(&caller, call_make_cq, &call);
-	caller_waits(&caller, "mlx5_ib_create_user_cq");
+	caller_waits(&caller, "mlx5_create_cq");
 	LOOK();
 	/* Locked by the command, and already referred to by what it makes. */
 	ASSERT_ONE(UOBJ, OURS("type=COMP_CHANNEL"), "ref=4 usecnt=1 state=live");
@@ -2136,6 +2138,18 @@ static int make_in_children(struct ibv_context *ctx, bool objects)
 	return 0;
 }
 
+/* What KASAN holds back counts as well, until somebody asks the allocator for memory. */
+static void shrink_tasks(void)
+{
+	int fd = open("/sys/kernel/slab/task_struct/shrink", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (write(fd, "1", 1) != 1)
+			diag("/sys/kernel/slab/task_struct/shrink: %m");
+		close(fd);
+	}
+}
+
 /* Whether no more than a few tasks are left of so many, after ten seconds at most. */
 static bool tasks_are_gone(long before)
 {
@@ -2143,6 +2157,8 @@ static bool tasks_are_gone(long before)
 	int tries;
 
 	for (tries = 0; tries < 200; tries++) {
+		if (!(tries % 20))
+			shrink_tasks();
 		if (slab_count("task_struct") < before + CHILDREN / 4)
 			return true;
 		nanosleep(&pause, NULL);
@@ -2154,7 +2170,7 @@ static bool tasks_are_gone(long before)
  * UOBJ-15, UOBJ-02: Objects that are gone do not keep the task that has made them, by whose
  * name they were shown.
  */
-TEST_F(uobject, uobj_15_tasks_are_let_go)
+TEST_F_TIMEOUT(uobject, uobj_15_tasks_are_let_go, 300)
 {
 	long before = slab_count("task_struct");
 
