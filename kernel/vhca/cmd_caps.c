@@ -9,20 +9,15 @@
 #include <linux/mlx5/driver.h>
 #include <linux/vmalloc.h>
 
+#include "caps.h"
 #include "sw_icm.h"
 #include "vhca.h"
 
 #define VHCA_CAP_TYPES		MLX5_CAP_NUM
-#define VHCA_CAP_SIZE		MLX5_UN_SZ_BYTES(hca_cap_union)
 
 /* op_mod of QUERY_HCA_CAP and SET_HCA_CAP: the type, then this bit. */
 #define VHCA_CAP_CURRENT	BIT(0)
 #define VHCA_CAP_TYPE_SHIFT	1
-
-static void *vhca_cap(void *caps, unsigned int type)
-{
-	return caps + type * VHCA_CAP_SIZE;
-}
 
 #define SET_GEN(_field, _value) \
 	MLX5_SET(cmd_hca_cap, cap, _field, _value)
@@ -112,7 +107,6 @@ static void vhca_caps_features(void *cap)
 	SET_GEN(log_max_umem, ilog2(vhca_umem_kind.max + 1));
 
 	SET_GEN(device_memory, 1);
-	SET_GEN(tlp_device_emulation_manager, 1);
 	MLX5_SET64(cmd_hca_cap, cap, general_obj_types,
 		   MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q |
 		   MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM);
@@ -148,18 +142,6 @@ static void vhca_caps_var(struct vhca *v, void *cap)
 		 v->params.log_var_count + v->params.log_var_stride -
 		 VHCA_PAGE_SHIFT);
 	MLX5_SET(virtio_emulation_cap, cap, max_num_virtio_queues, 16);
-}
-
-/* TLP VARs: the doorbell pages of an emulated PCI device. */
-static void vhca_caps_tlp_var(struct vhca *v, void *cap)
-{
-	MLX5_SET64(tlp_dev_emu_capabilities, cap, tlp_rsp_gw_pages_bar_offset,
-		   VHCA_TLP_VAR_BASE);
-	/* Stride in units of 4 KiB. */
-	MLX5_SET(tlp_dev_emu_capabilities, cap, log_tlp_rsp_gw_page_stride,
-		 v->params.log_tlp_var_stride - VHCA_PAGE_SHIFT);
-	MLX5_SET(tlp_dev_emu_capabilities, cap, tlp_rsp_gw_num_pages,
-		 v->params.tlp_var_count);
 }
 
 #define SET_ODP(_field) \
@@ -208,7 +190,7 @@ int vhca_caps_init(struct vhca *v)
 	vhca_caps_features(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_memory(v, vhca_cap(max, MLX5_CAP_DEV_MEM));
 	vhca_caps_var(v, vhca_cap(max, MLX5_CAP_VDPA_EMULATION));
-	vhca_caps_tlp_var(v, vhca_cap(max, MLX5_CAP_TLP_EMULATION));
+	vhca_caps_tlp_var(v, max);
 	vhca_sw_icm_caps(vhca_cap(max, MLX5_CAP_DEV_MEM),
 			 vhca_cap(max, MLX5_CAP_FLOW_TABLE));
 	vhca_caps_odp(vhca_cap(max, MLX5_CAP_ODP));

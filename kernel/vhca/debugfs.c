@@ -19,6 +19,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "caps.h"
 #include "vhca.h"
 
 #define VHCA_FORMAT_VERSION	1
@@ -185,7 +186,7 @@ static int vhca_info_show(struct seq_file *m, void *unused)
 	seq_printf(m, "var offset=0x%x count=%lu stride=%lu\n", VHCA_VAR_BASE,
 		   BIT(p->log_var_count), BIT(p->log_var_stride));
 	seq_printf(m, "tlp_var offset=0x%x count=%u stride=%lu\n",
-		   VHCA_TLP_VAR_BASE, p->tlp_var_count,
+		   VHCA_TLP_VAR_BASE, vhca_has_tlp_var() ? p->tlp_var_count : 0,
 		   BIT(p->log_tlp_var_stride));
 	seq_printf(m, "memic offset=0x%x size=%u page_size=%lu max_alloc=%u operations=0x%lx\n",
 		   VHCA_MEMIC_BASE, p->memic_size, VHCA_PAGE_SIZE,
@@ -609,9 +610,24 @@ static const struct vhca_text vhca_texts[] = {
 	},
 };
 
+/* What a file is for its name says: not every kernel keeps a second pointer for a file. */
+static bool vhca_is_name_of(const struct file *file, const char *name)
+{
+	return !strcmp(file_dentry(file)->d_name.name, name);
+}
+
+static const struct vhca_text *vhca_text_of(const struct file *file)
+{
+	unsigned int i = 0;
+
+	while (!vhca_is_name_of(file, vhca_texts[i].name))
+		i++;
+	return &vhca_texts[i];
+}
+
 static int vhca_text_open(struct inode *inode, struct file *file)
 {
-	const struct vhca_text *text = debugfs_get_aux(file);
+	const struct vhca_text *text = vhca_text_of(file);
 	struct vhca_snapshot *s;
 	int err;
 
@@ -631,7 +647,7 @@ static int vhca_text_open(struct inode *inode, struct file *file)
 static ssize_t vhca_text_write(struct file *file, const char __user *from,
 			       size_t len, loff_t *pos)
 {
-	const struct vhca_text *text = debugfs_get_aux(file);
+	const struct vhca_text *text = vhca_text_of(file);
 	struct vhca *v = file_inode(file)->i_private;
 	char *copy;
 	int err;
@@ -699,6 +715,15 @@ static const struct vhca_memory vhca_memories[] = {
 	{ "tlp_var",	vhca_tlp_var_map },
 };
 
+static const struct vhca_memory *vhca_memory_of(const struct file *file)
+{
+	unsigned int i = 0;
+
+	while (!vhca_is_name_of(file, vhca_memories[i].name))
+		i++;
+	return &vhca_memories[i];
+}
+
 /*
  * The memory itself, as the device sees it.  It is read without the lock, as
  * the driver's users write it without one.
@@ -706,7 +731,7 @@ static const struct vhca_memory vhca_memories[] = {
 static ssize_t vhca_memory_read(struct file *file, char __user *to, size_t len,
 				loff_t *pos)
 {
-	const struct vhca_memory *memory = debugfs_get_aux(file);
+	const struct vhca_memory *memory = vhca_memory_of(file);
 	const void __iomem *from;
 	void *copy;
 	u64 size;
@@ -747,14 +772,11 @@ void vhca_debugfs_add(struct vhca *v)
 
 	v->debugfs = debugfs_create_dir(v->name, vhca_debugfs_root);
 	for (i = 0; i < ARRAY_SIZE(vhca_texts); i++)
-		debugfs_create_file_aux(vhca_texts[i].name,
-					vhca_texts[i].write ? 0600 : 0400,
-					v->debugfs, v, &vhca_texts[i],
-					&vhca_text_fops);
+		debugfs_create_file(vhca_texts[i].name, vhca_texts[i].write ? 0600 : 0400,
+				    v->debugfs, v, &vhca_text_fops);
 	for (i = 0; i < ARRAY_SIZE(vhca_memories); i++)
-		debugfs_create_file_aux(vhca_memories[i].name, 0400,
-					v->debugfs, v, &vhca_memories[i],
-					&vhca_memory_fops);
+		debugfs_create_file(vhca_memories[i].name, 0400, v->debugfs, v,
+				    &vhca_memory_fops);
 }
 
 /**

@@ -175,7 +175,7 @@ static unsigned int vhca_nap_after(unsigned long last_busy)
 
 static void vhca_nap(struct vhca *v, unsigned int i)
 {
-	ktime_t nap = us_to_ktime(vhca_naps[i].min_us);
+	ktime_t nap = ns_to_ktime(vhca_naps[i].min_us * NSEC_PER_USEC);
 
 	set_current_state(TASK_IDLE);
 	if (!READ_ONCE(v->woken) && !kthread_should_stop())

@@ -203,8 +203,7 @@ int vhca_msi_init(struct vhca_root *root)
 		pr_err("%s: no memory for the interrupt domain\n", root->name);
 		return -ENOMEM;
 	}
-	root->msi_domain = msi_create_parent_irq_domain(&info,
-							&vhca_msi_parent_ops);
+	root->msi_domain = vhca_create_parent_domain(&info, &vhca_msi_parent_ops);
 	if (!root->msi_domain) {
 		irq_domain_free_fwnode(info.fwnode);
 		pr_err("%s: cannot create the interrupt domain\n", root->name);

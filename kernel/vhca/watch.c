@@ -19,6 +19,7 @@
 #include <linux/kthread.h>
 #include <linux/mlx5/driver.h>
 
+#include "compat.h"
 #include "queues.h"
 #include "vhca.h"
 
