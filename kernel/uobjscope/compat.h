@@ -11,10 +11,26 @@
 #ifndef UOBJSCOPE_COMPAT_H
 #define UOBJSCOPE_COMPAT_H
 
+#include <linux/debugfs.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/mm_types.h>
+#include <linux/module.h>
+#include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+
+/* Private or public: which of them has a structure is not the same everywhere. */
+#include "rdma_core.h"
+#include "uverbs.h"
+
+#ifdef SCOPE_NAMESPACE_IS_NO_STRING
+#define SCOPE_IMPORT_NS(name)	MODULE_IMPORT_NS(name)
+#else
+#define SCOPE_IMPORT_NS(name)	MODULE_IMPORT_NS(#name)
+#endif
 
 /**
  * scope_mm_pid - process that owns an address space
@@ -52,5 +68,109 @@ found:
 #endif
 	return pid;
 }
+
+/*
+ * Objects that not every kernel has: entries of tables, which bring the comma behind them.
+ */
+#ifdef SCOPE_HAVE_DMABUF
+#define SCOPE_DMABUF_OBJECTS		true
+#define SCOPE_WITH_DMABUF(...)		__VA_ARGS__,
+#else
+#define SCOPE_DMABUF_OBJECTS		false
+#define SCOPE_WITH_DMABUF(...)
+#endif
+
+#ifdef SCOPE_HAVE_DMAH
+#include "dmah.h"
+#define SCOPE_WITH_DMAH(...)		__VA_ARGS__,
+#else
+#define SCOPE_WITH_DMAH(...)
+#endif
+
+#ifdef SCOPE_HAVE_COMP_CNTR
+#define SCOPE_WITH_COMP_CNTR(...)	__VA_ARGS__,
+#else
+#define SCOPE_WITH_COMP_CNTR(...)
+#endif
+
+#ifdef SCOPE_HAVE_TLP_VAR
+#define SCOPE_WITH_TLP_VAR(...)		__VA_ARGS__,
+#else
+#define SCOPE_WITH_TLP_VAR(...)
+#endif
+
+/* What a handler of a fprobe gets of the probed function. */
+#ifdef SCOPE_HAVE_FPROBE_FTRACE_REGS
+#define scope_regs			ftrace_regs
+#define scope_regs_argument(regs, n)	ftrace_regs_get_argument(regs, n)
+#define scope_regs_result(regs)		ftrace_regs_get_return_value(regs)
+#else
+#define scope_regs			pt_regs
+#define scope_regs_argument(regs, n)	regs_get_kernel_argument(regs, n)
+#define scope_regs_result(regs)		regs_return_value(regs)
+#endif
+
+/* The next open file of a task from number @n on, with a reference; NULL after the last. */
+static inline struct file *scope_next_file(struct task_struct *task, unsigned int *n)
+{
+#ifdef SCOPE_HAVE_FGET_TASK_NEXT
+	return fget_task_next(task, n);
+#else
+	struct file *file;
+
+	rcu_read_lock();
+	file = task_lookup_next_fdget_rcu(task, n);
+	rcu_read_unlock();
+	return file;
+#endif
+}
+
+static inline void scope_debugfs_rename(struct dentry *dentry, const char *name)
+{
+#ifdef SCOPE_HAVE_DEBUGFS_CHANGE_NAME
+	debugfs_change_name(dentry, "%s", name);
+#else
+	debugfs_rename(dentry->d_parent, dentry, dentry->d_parent, name);
+#endif
+}
+
+/**
+ * scope_lock_for_reading - lock a uobject as a command does that only uses it
+ * @uobj: the uobject, with a reference
+ *
+ * Models uverbs_try_lock_object(), which not every kernel exports.
+ *
+ * Return: 0, or -EBUSY if it is locked for writing
+ */
+static inline int scope_lock_for_reading(struct ib_uobject *uobj)
+{
+#ifdef SCOPE_HAVE_TRY_LOCK_OBJECT
+	return uverbs_try_lock_object(uobj, UVERBS_LOOKUP_READ);
+#else
+	return atomic_fetch_add_unless(&uobj->usecnt, 1, -1) == -1 ? -EBUSY : 0;
+#endif
+}
+
+/* One more reference to a file, if it has one still. */
+#ifdef SCOPE_HAVE_FILE_REF
+#include <linux/file_ref.h>
+
+static inline bool scope_get_file(struct file *file)
+{
+	return file_ref_get(&file->f_ref);
+}
+#else
+static inline bool scope_get_file(struct file *file)
+{
+	return atomic_long_inc_not_zero(&file->f_count);
+}
+#endif
+
+/* What a function gets that is to say whether a device is the one that is looked for. */
+#ifdef SCOPE_HAVE_CONST_MATCH
+#define scope_match_data	const void
+#else
+#define scope_match_data	void
+#endif
 
 #endif /* UOBJSCOPE_COMPAT_H */

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "debugfs.h"
 #include "fds.h"
 #include "info.h"
@@ -172,7 +173,7 @@ struct dentry *scope_debugfs_add_device(const char *name, unsigned int number)
 void scope_debugfs_rename_device(struct dentry *directory, const char *name)
 {
 	if (!IS_ERR_OR_NULL(directory))
-		debugfs_change_name(directory, "%s", name);
+		scope_debugfs_rename(directory, name);
 }
 
 /**

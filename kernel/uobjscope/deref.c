@@ -21,6 +21,7 @@
 
 #include "mlx5_ib.h"
 
+#include "compat.h"
 #include "hold.h"
 #include "registry.h"
 #include "walk.h"
@@ -60,7 +61,7 @@ static void read_object(struct scope_uobj_record *r, struct ib_uverbs_file *ufil
 
 	if (!uobj)
 		return;
-	if (uverbs_try_lock_object(uobj, UVERBS_LOOKUP_READ)) {
+	if (scope_lock_for_reading(uobj)) {
 		r->has |= SCOPE_HAS_DEREF_BUSY;
 	} else {
 		began = scope_hold_begin();

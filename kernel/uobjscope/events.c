@@ -26,6 +26,8 @@
 
 #include "uverbs.h"
 
+#include "compat.h"
+#include "dmabuf.h"
 #include "events.h"
 #include "registry.h"
 
@@ -35,7 +37,7 @@
  *
  * Return: id of the ufile, 0 for none
  */
-typedef u64 scope_probe_function(struct ftrace_regs *regs);
+typedef u64 scope_probe_function(struct scope_regs *regs);
 
 /**
  * struct scope_probe - a probed function
@@ -59,9 +61,9 @@ struct scope_probe {
 	struct fprobe		fprobe;
 };
 
-static void *argument(struct ftrace_regs *regs, unsigned int n)
+static void *argument(struct scope_regs *regs, unsigned int n)
 {
-	return (void *)ftrace_regs_get_argument(regs, n);
+	return (void *)scope_regs_argument(regs, n);
 }
 
 /*
@@ -69,7 +71,7 @@ static void *argument(struct ftrace_regs *regs, unsigned int n)
  *
  * The last thing that ib_uverbs_open() does before it succeeds.
  */
-static u64 ufile_setup(struct ftrace_regs *regs)
+static u64 ufile_setup(struct scope_regs *regs)
 {
 	u64 id = scope_registry_add_ufile(argument(regs, 0), true);
 
@@ -78,7 +80,7 @@ static u64 ufile_setup(struct ftrace_regs *regs)
 }
 
 /* void ib_uverbs_release_file(struct kref *ref) */
-static u64 ufile_release(struct ftrace_regs *regs)
+static u64 ufile_release(struct scope_regs *regs)
 {
 	struct ib_uverbs_file *ufile = container_of((struct kref *)argument(regs, 0),
 						    struct ib_uverbs_file, ref);
@@ -88,21 +90,14 @@ static u64 ufile_release(struct ftrace_regs *regs)
 	return id;
 }
 
-/*
- * void rdma_alloc_commit_uobject(struct ib_uobject *uobj, ...)
- *
- * The object size is checked each time, since no device may have been there to
- * check it when the module was loaded.
- */
-static u64 uobject_commit(struct ftrace_regs *regs)
+/* void rdma_alloc_commit_uobject(struct ib_uobject *uobj, ...) */
+static u64 uobject_commit(struct scope_regs *regs)
 {
 	struct ib_uobject *uobj = argument(regs, 0);
-	const struct uverbs_api_object *object = uobj->uapi_object;
+	struct dma_buf *dmabuf = scope_dmabuf_of(uobj);
 
-	if (object->id == UVERBS_OBJECT_DMABUF && object->type_attrs &&
-	    object->type_attrs->obj_size == sizeof(struct ib_uverbs_dmabuf_file))
-		scope_registry_add_dmabuf(container_of(uobj, struct ib_uverbs_dmabuf_file,
-						       uobj)->dmabuf, uobj->ufile);
+	if (dmabuf)
+		scope_registry_add_dmabuf(dmabuf, uobj->ufile);
 	return scope_registry_event_at(uobj->ufile);
 }
 
@@ -111,7 +106,7 @@ static u64 uobject_commit(struct ftrace_regs *regs)
  *
  * dmabuf->priv is not followed: after an export that failed it may be gone.
  */
-static u64 dmabuf_release(struct ftrace_regs *regs)
+static u64 dmabuf_release(struct scope_regs *regs)
 {
 	u64 id = scope_registry_dmabuf_ufile(argument(regs, 0));
 
@@ -121,7 +116,7 @@ static u64 dmabuf_release(struct ftrace_regs *regs)
 }
 
 /* int uverbs_destroy_uobject(struct ib_uobject *uobj, ...) */
-static u64 uobject_destroy(struct ftrace_regs *regs)
+static u64 uobject_destroy(struct scope_regs *regs)
 {
 	struct ib_uobject *uobj = argument(regs, 0);
 
@@ -129,16 +124,16 @@ static u64 uobject_destroy(struct ftrace_regs *regs)
 }
 
 /* void uverbs_destroy_ufile_hw(struct ib_uverbs_file *ufile, enum rdma_remove_reason reason) */
-static u64 ufile_destroy(struct ftrace_regs *regs)
+static u64 ufile_destroy(struct scope_regs *regs)
 {
 	struct ib_uverbs_file *ufile = argument(regs, 0);
 
-	scope_registry_note_end(ufile, ftrace_regs_get_argument(regs, 1) == RDMA_REMOVE_CLOSE);
+	scope_registry_note_end(ufile, scope_regs_argument(regs, 1) == RDMA_REMOVE_CLOSE);
 	return scope_registry_event_at(ufile);
 }
 
 /* int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ucontext, ...) */
-static u64 entry_insert(struct ftrace_regs *regs)
+static u64 entry_insert(struct scope_regs *regs)
 {
 	struct ib_ucontext *ucontext = argument(regs, 0);
 
@@ -146,7 +141,7 @@ static u64 entry_insert(struct ftrace_regs *regs)
 }
 
 /* void rdma_user_mmap_entry_remove(struct rdma_user_mmap_entry *entry) */
-static u64 entry_remove(struct ftrace_regs *regs)
+static u64 entry_remove(struct scope_regs *regs)
 {
 	struct rdma_user_mmap_entry *entry = argument(regs, 0);
 
@@ -154,7 +149,7 @@ static u64 entry_remove(struct ftrace_regs *regs)
 }
 
 /* void rdma_user_mmap_entry_free(struct kref *kref) */
-static u64 entry_free(struct ftrace_regs *regs)
+static u64 entry_free(struct scope_regs *regs)
 {
 	struct rdma_user_mmap_entry *entry = container_of((struct kref *)argument(regs, 0),
 							  struct rdma_user_mmap_entry, ref);
@@ -163,7 +158,7 @@ static u64 entry_free(struct ftrace_regs *regs)
 }
 
 /* void rdma_umap_priv_init(struct rdma_umap_priv *priv, struct vm_area_struct *vma, ...) */
-static u64 umap_init(struct ftrace_regs *regs)
+static u64 umap_init(struct scope_regs *regs)
 {
 	struct vm_area_struct *vma = argument(regs, 1);
 
@@ -171,7 +166,7 @@ static u64 umap_init(struct ftrace_regs *regs)
 }
 
 /* void rdma_umap_close(struct vm_area_struct *vma) */
-static u64 umap_close(struct ftrace_regs *regs)
+static u64 umap_close(struct scope_regs *regs)
 {
 	struct vm_area_struct *vma = argument(regs, 0);
 
@@ -189,13 +184,13 @@ static u64 dmabuf_event(struct dma_buf *dmabuf)
 }
 
 /* dma_buf_dynamic_attach(struct dma_buf *dmabuf, ...), dma_buf_detach() alike */
-static u64 dmabuf_attach(struct ftrace_regs *regs)
+static u64 dmabuf_attach(struct scope_regs *regs)
 {
 	return dmabuf_event(argument(regs, 0));
 }
 
 /* uverbs_dmabuf_map(struct dma_buf_attachment *attachment, ...), uverbs_dmabuf_unmap() alike */
-static u64 dmabuf_map(struct ftrace_regs *regs)
+static u64 dmabuf_map(struct scope_regs *regs)
 {
 	struct dma_buf_attachment *attachment = argument(regs, 0);
 
@@ -205,7 +200,8 @@ static u64 dmabuf_map(struct ftrace_regs *regs)
 static struct scope_probe probes[] = {
 	{ "setup_ufile_idr_uobject", ufile_setup, .needed = true },
 	{ "ib_uverbs_release_file", ufile_release, .needed = true, .vital = true },
-	{ "uverbs_dmabuf_release", dmabuf_release, .needed = true, .vital = true },
+	{ "uverbs_dmabuf_release", dmabuf_release, .needed = SCOPE_DMABUF_OBJECTS,
+	  .vital = SCOPE_DMABUF_OBJECTS },
 	{ "rdma_alloc_commit_uobject", uobject_commit, .needed = true, .counted = true },
 	{ "ib_uverbs_open", NULL },
 	{ "uverbs_destroy_uobject", uobject_destroy, .counted = true },
@@ -222,7 +218,7 @@ static struct scope_probe probes[] = {
 };
 
 static int at_begin(struct fprobe *fprobe, unsigned long ip, unsigned long return_ip,
-		    struct ftrace_regs *regs, void *data)
+		    struct scope_regs *regs, void *data)
 {
 	struct scope_probe *probe = container_of(fprobe, struct scope_probe, fprobe);
 	u64 id = probe->begin(regs);
@@ -234,25 +230,25 @@ static int at_begin(struct fprobe *fprobe, unsigned long ip, unsigned long retur
 }
 
 static void at_end(struct fprobe *fprobe, unsigned long ip, unsigned long return_ip,
-		   struct ftrace_regs *regs, void *data)
+		   struct scope_regs *regs, void *data)
 {
 	scope_registry_event(*(u64 *)data);
 }
 
 /* int ib_uverbs_open(struct inode *inode, struct file *filp) */
 static int open_begin(struct fprobe *fprobe, unsigned long ip, unsigned long return_ip,
-		      struct ftrace_regs *regs, void *data)
+		      struct scope_regs *regs, void *data)
 {
 	*(struct file **)data = argument(regs, 1);
 	return 0;
 }
 
 static void open_end(struct fprobe *fprobe, unsigned long ip, unsigned long return_ip,
-		     struct ftrace_regs *regs, void *data)
+		     struct scope_regs *regs, void *data)
 {
 	struct file *file = *(struct file **)data;
 
-	if ((int)ftrace_regs_get_return_value(regs))
+	if ((int)scope_regs_result(regs))
 		return;
 	scope_registry_event(scope_registry_add_ufile(file->private_data, true));
 }
@@ -291,7 +287,9 @@ static bool tracing_is_kept;
 
 static int start_keeping(void)
 {
-	int err = ftrace_set_filter_ip(&keep_tracing, (unsigned long)ib_uverbs_release_file, 0, 0);
+	/* Any function does; this one is exported by all kernels, and not called often. */
+	int err = ftrace_set_filter_ip(&keep_tracing, (unsigned long)uverbs_uobject_fd_release,
+				       0, 0);
 
 	if (!err)
 		err = register_ftrace_function(&keep_tracing);

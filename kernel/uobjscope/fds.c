@@ -26,6 +26,8 @@
 
 #include "uverbs.h"
 
+#include "compat.h"
+#include "dmabuf.h"
 #include "fds.h"
 #include "registry.h"
 #include "report.h"
@@ -59,21 +61,17 @@ static bool is_dmabuf_file(struct file *file)
 	return file_inode(file)->i_sb->s_magic == DMA_BUF_MAGIC;
 }
 
+/* That of async events ends in a function of its own, in some kernels. */
 static bool is_uobject_file(struct file *file)
 {
-	return file->f_op->release == uverbs_uobject_fd_release;
+	return file->f_op->release == uverbs_uobject_fd_release ||
+	       (is_ib_uverbs(file->f_op->owner) && !S_ISCHR(file_inode(file)->i_mode));
 }
 
-/*
- * The uobject of a dma-buf of uverbs, which the file keeps; NULL for others.  Only
- * the public part of it is looked at.
- */
+/* The uobject of a dma-buf of uverbs; NULL for others. */
 static struct ib_uobject *dmabuf_uobject(const struct dma_buf *dmabuf)
 {
-	if (!is_ib_uverbs(dmabuf->owner) || !dmabuf->priv)
-		return NULL;
-	BUILD_BUG_ON(offsetof(struct ib_uverbs_dmabuf_file, uobj));
-	return dmabuf->priv;
+	return is_ib_uverbs(dmabuf->owner) && dmabuf->priv ? scope_dmabuf_uobject(dmabuf) : NULL;
 }
 
 /* All files of one task from number @from on. */
@@ -84,7 +82,7 @@ static int walk_files(struct task_struct *task, fd_function *function, void *arg
 	struct file *file;
 	int err = 0;
 
-	while (!err && (file = fget_task_next(task, &n))) {
+	while (!err && (file = scope_next_file(task, &n))) {
 		if (is_uverbs_file(file) || is_dmabuf_file(file) || is_uobject_file(file)) {
 			fd = (struct scope_fd_record){
 				.pid	= task->tgid,

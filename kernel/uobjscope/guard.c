@@ -16,12 +16,12 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "dmah.h"
-#include "mlx5_ib.h"
 #include "rdma_core.h"
 #include "uverbs.h"
 
+#include "compat.h"
 #include "guard.h"
+#include "var_region.h"
 
 /* Of a structure that may be another one. */
 static bool cannot_copy(void *to, const void *from, size_t size)
@@ -116,7 +116,7 @@ bool scope_guard_core(struct ib_device *ibdev, struct device *uverbs,
 
 #define OBJECT(type, name) { #type, sizeof(struct type), object_size(api, UVERBS_OBJECT_##name) }
 	const struct scope_size sizes[] = {
-		OBJECT(ib_uverbs_dmabuf_file, DMABUF),
+		SCOPE_WITH_DMABUF(OBJECT(ib_uverbs_dmabuf_file, DMABUF))
 		OBJECT(ib_uverbs_async_event_file, ASYNC_EVENT),
 		OBJECT(ib_uverbs_completion_event_file, COMP_CHANNEL),
 		OBJECT(ib_ucq_object, CQ),
@@ -135,7 +135,8 @@ static bool mlx5_regions_fit(struct ib_device *ibdev, struct scope_misfit *misfi
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 	struct mlx5_core_dev *mdev, *dm_mdev;
-	struct mlx5_var_region region;
+	struct scope_var_region region;
+	u64 offset;
 
 	if (cannot_copy(&mdev, &dev->mdev, sizeof(mdev)) || !mdev ||
 	    cannot_copy(&dm_mdev, &dev->dm.dev, sizeof(dm_mdev)) || dm_mdev != mdev)
@@ -146,18 +147,14 @@ static bool mlx5_regions_fit(struct ib_device *ibdev, struct scope_misfit *misfi
 		u64 start = mdev->bar_addr +
 			    MLX5_CAP64_DEV_VDPA_EMULATION(mdev, doorbell_bar_offset);
 
-		if (cannot_copy(&region, &dev->var_table.var_region, sizeof(region)) ||
+		if (cannot_copy(&region, scope_region_of_var(&dev->var_table), sizeof(region)) ||
 		    region.stride_size != stride || region.hw_start_addr != start)
 			return strange(misfit, "mlx5_ib_dev.var_table.var_region");
 	}
-	if (MLX5_CAP_GEN(mdev, tlp_device_emulation_manager)) {
-		u64 start = mdev->bar_addr +
-			    MLX5_CAP64_DEV_TLP_EMULATION(mdev, tlp_rsp_gw_pages_bar_offset);
-
-		if (cannot_copy(&region, &dev->var_table.tlp_var_region, sizeof(region)) ||
-		    region.hw_start_addr != start)
-			return strange(misfit, "mlx5_ib_dev.var_table.tlp_var_region");
-	}
+	if (scope_tlp_var_offset(mdev, &offset) &&
+	    (cannot_copy(&region, scope_region_of_tlp_var(&dev->var_table), sizeof(region)) ||
+	     region.hw_start_addr != mdev->bar_addr + offset))
+		return strange(misfit, "mlx5_ib_dev.var_table.tlp_var_region");
 	return true;
 }
 
@@ -182,7 +179,7 @@ bool scope_guard_mlx5(struct ib_device *ibdev, struct scope_misfit *misfit)
 		DRIVER(mlx5_ib_mw, ib_mw),
 		DRIVER(mlx5_ib_xrcd, ib_xrcd),
 		DRIVER(mlx5_ib_rwq_ind_table, ib_rwq_ind_table),
-		DRIVER(mlx5_ib_dmah, ib_dmah),
+		SCOPE_WITH_DMAH(DRIVER(mlx5_ib_dmah, ib_dmah))
 		DRIVER(mlx5_ib_mcounters, ib_counters),
 	};
 #undef DRIVER

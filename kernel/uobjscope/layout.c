@@ -13,6 +13,7 @@
 #include "restrack.h"
 #include "uverbs.h"
 
+#include "compat.h"
 #include "layout.h"
 #include "report.h"
 #include "text.h"
@@ -66,11 +67,11 @@ static const struct scope_layout_entry entries[] = {
 	MEMBER(ib_uobject, ref),
 	MEMBER(ib_uobject, usecnt),
 	MEMBER(ib_uobject, uapi_object),
-	TYPE(ib_uverbs_dmabuf_file),
-	MEMBER(ib_uverbs_dmabuf_file, uobj),
-	MEMBER(ib_uverbs_dmabuf_file, dmabuf),
-	MEMBER(ib_uverbs_dmabuf_file, mmap_entry),
-	MEMBER(ib_uverbs_dmabuf_file, kref),
+	SCOPE_WITH_DMABUF(TYPE(ib_uverbs_dmabuf_file),
+			  MEMBER(ib_uverbs_dmabuf_file, uobj),
+			  MEMBER(ib_uverbs_dmabuf_file, dmabuf),
+			  MEMBER(ib_uverbs_dmabuf_file, mmap_entry),
+			  MEMBER(ib_uverbs_dmabuf_file, kref))
 	TYPE(ib_uverbs_async_event_file),
 	TYPE(ib_uverbs_completion_event_file),
 	TYPE(ib_ucq_object),
@@ -85,8 +86,8 @@ static const struct scope_layout_entry entries[] = {
 	MEMBER(rdma_user_mmap_entry, start_pgoff),
 	MEMBER(rdma_user_mmap_entry, npages),
 	MEMBER(rdma_user_mmap_entry, driver_removed),
-	MEMBER(rdma_user_mmap_entry, dmabufs_lock),
-	MEMBER(rdma_user_mmap_entry, dmabufs),
+	SCOPE_WITH_DMABUF(MEMBER(rdma_user_mmap_entry, dmabufs_lock),
+			  MEMBER(rdma_user_mmap_entry, dmabufs))
 	TYPE(rdma_umap_priv),
 	MEMBER(rdma_umap_priv, vma),
 	MEMBER(rdma_umap_priv, list),
@@ -140,12 +141,12 @@ static const struct scope_layout_entry entries[] = {
 	MEMBER(mlx5_ib_dev, dm),
 	MEMBER(mlx5_ib_dev, var_table),
 	TYPE(mlx5_var_table),
-	MEMBER(mlx5_var_table, var_region),
-	MEMBER(mlx5_var_table, tlp_var_region),
-	TYPE(mlx5_var_region),
-	MEMBER(mlx5_var_region, bitmap_lock),
-	MEMBER(mlx5_var_region, bitmap),
-	MEMBER(mlx5_var_region, num_var_hw_entries),
+	SCOPE_WITH_TLP_VAR(MEMBER(mlx5_var_table, var_region),
+			   MEMBER(mlx5_var_table, tlp_var_region),
+			   TYPE(mlx5_var_region),
+			   MEMBER(mlx5_var_region, bitmap_lock),
+			   MEMBER(mlx5_var_region, bitmap),
+			   MEMBER(mlx5_var_region, num_var_hw_entries))
 	TYPE(mlx5_dm),
 	MEMBER(mlx5_dm, lock),
 	MEMBER(mlx5_dm, memic_alloc_pages),

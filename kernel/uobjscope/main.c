@@ -11,10 +11,12 @@
 #include <linux/moduleparam.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "debugfs.h"
 #include "events.h"
 #include "fds.h"
 #include "registry.h"
+#include "release.h"
 #include "roots.h"
 #include "snapshot.h"
 
@@ -40,8 +42,10 @@ static bool start_events(void)
 
 static int __init uobjscope_init(void)
 {
-	int err;
+	int err = scope_release_find();
 
+	if (err)
+		return err;
 	scope_debugfs_make();
 	/* Probes first, so that what is missed by looking around is seen by them. */
 	scope_snapshot_start(start_events());
@@ -83,5 +87,5 @@ module_exit(uobjscope_exit);
 MODULE_DESCRIPTION("Introspection of RDMA user objects");
 MODULE_VERSION("1");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS("DMA_BUF");
-MODULE_IMPORT_NS("rdma_core");
+SCOPE_IMPORT_NS(DMA_BUF);
+SCOPE_IMPORT_NS(rdma_core);

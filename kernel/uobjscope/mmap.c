@@ -18,6 +18,7 @@
 #include "core_priv.h"
 
 #include "compat.h"
+#include "dmabuf.h"
 #include "hold.h"
 #include "patience.h"
 #include "registry.h"
@@ -59,20 +60,6 @@ void scope_walk_unlock_ucontext(struct ib_uverbs_file *ufile, u64 began)
 	scope_hold_end(SCOPE_LOCK_HW_DESTROY, began);
 }
 
-/* The list's own lock is held while a revocation waits for importers. */
-static void count_dmabufs(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry)
-{
-	u64 began;
-
-	if (!mutex_trylock(&entry->dmabufs_lock))
-		return;
-	began = scope_hold_begin();
-	r->dmabufs = list_count_nodes(&entry->dmabufs);
-	r->dmabufs_known = true;
-	scope_hold_end(SCOPE_LOCK_DMABUFS, began);
-	mutex_unlock(&entry->dmabufs_lock);
-}
-
 /**
  * scope_fill_mmap - read an mmap entry
  * @r: all 0
@@ -87,7 +74,7 @@ void scope_fill_mmap(struct scope_mmap_record *r, struct rdma_user_mmap_entry *e
 	r->npages = entry->npages;
 	r->ref = kref_read(&entry->ref);
 	r->removed = entry->driver_removed;
-	count_dmabufs(r, entry);
+	scope_dmabuf_count(r, entry);
 }
 
 /**

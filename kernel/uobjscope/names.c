@@ -8,6 +8,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "compat.h"
 #include "names.h"
 
 #define SCOPE_COUNT(array)	(sizeof(array) / sizeof((array)[0]))
@@ -32,11 +33,9 @@ static const char * const core_types[] = {
 	CORE(DM),
 	CORE(COUNTERS),
 	CORE(ASYNC_EVENT),
-	CORE(DMAH),
-	CORE(DMABUF),
-#ifdef SCOPE_HAVE_COMP_CNTR
-	CORE(COMP_CNTR),
-#endif
+	SCOPE_WITH_DMAH(CORE(DMAH))
+	SCOPE_WITH_DMABUF(CORE(DMABUF))
+	SCOPE_WITH_COMP_CNTR(CORE(COMP_CNTR))
 };
 
 #define MLX5(name) \

@@ -18,6 +18,7 @@
 #include "uverbs.h"
 
 #include "../importer/attachment.h"
+#include "dmabuf.h"
 #include "hold.h"
 #include "patience.h"
 #include "registry.h"
@@ -46,6 +47,63 @@ void scope_dmabuf_read(struct scope_uobj_record *r, const struct ib_uobject *uob
 	r->revoked = dmabuf->revoked;
 	r->entry = (unsigned long)READ_ONCE(dmabuf->mmap_entry);
 	r->dmabuf = (unsigned long)READ_ONCE(dmabuf->dmabuf);
+}
+
+/**
+ * scope_dmabuf_of - the dma_buf of a DMABUF uobject that is being committed
+ * @uobj: of any type
+ *
+ * The object size is checked each time, since no device may have been there to check it
+ * when the module was loaded.
+ *
+ * Context: any; at the begin of rdma_alloc_commit_uobject().
+ * Return: the dma_buf, or NULL if it is of another type
+ */
+struct dma_buf *scope_dmabuf_of(const struct ib_uobject *uobj)
+{
+	const struct uverbs_api_object *object = uobj->uapi_object;
+
+	if (object->id != UVERBS_OBJECT_DMABUF || !object->type_attrs ||
+	    object->type_attrs->obj_size != sizeof(struct ib_uverbs_dmabuf_file))
+		return NULL;
+	return container_of(uobj, struct ib_uverbs_dmabuf_file, uobj)->dmabuf;
+}
+
+/**
+ * scope_dmabuf_uobject - the uobject of a dma-buf of uverbs
+ * @dmabuf: a dma_buf of uverbs, kept by the caller
+ *
+ * Only the public part of it may be looked at.
+ *
+ * Context: any.
+ * Return: the uobject, which the dma-buf's file keeps
+ */
+struct ib_uobject *scope_dmabuf_uobject(const struct dma_buf *dmabuf)
+{
+	BUILD_BUG_ON(offsetof(struct ib_uverbs_dmabuf_file, uobj));
+	return dmabuf->priv;
+}
+
+/**
+ * scope_dmabuf_count - how many dma-bufs does a mmap entry list?
+ * @r: its record
+ * @entry: the entry, kept by the caller
+ *
+ * The list's own lock is held while a revocation waits for importers; then it is not known.
+ *
+ * Context: atomic.  Takes dmabufs_lock by trylock.
+ */
+void scope_dmabuf_count(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry)
+{
+	u64 began;
+
+	if (!mutex_trylock(&entry->dmabufs_lock))
+		return;
+	began = scope_hold_begin();
+	r->dmabufs = list_count_nodes(&entry->dmabufs);
+	r->dmabufs_known = true;
+	scope_hold_end(SCOPE_LOCK_DMABUFS, began);
+	mutex_unlock(&entry->dmabufs_lock);
 }
 
 /* "name+0x0/0x18 [module]" to "name"; an address that has no name tells nothing. */

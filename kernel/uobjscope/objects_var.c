@@ -7,10 +7,9 @@
 #include <linux/bitmap.h>
 #include <linux/mutex.h>
 
-#include "mlx5_ib.h"
-
 #include "hold.h"
 #include "registry.h"
+#include "var_region.h"
 #include "walk.h"
 
 static u8 kind_of(u8 mmap_flag)
@@ -26,17 +25,15 @@ static u8 kind_of(u8 mmap_flag)
 		return SCOPE_MMAP_UAR_NC;
 	case MLX5_IB_MMAP_TYPE_MEMIC_OP:
 		return SCOPE_MMAP_MEMIC_OP;
-	case MLX5_IB_MMAP_TYPE_TLP_VAR:
-		return SCOPE_MMAP_TLP_VAR;
 	default:
-		return SCOPE_MMAP_UNKNOWN;
+		return scope_is_tlp_var(mmap_flag) ? SCOPE_MMAP_TLP_VAR : SCOPE_MMAP_UNKNOWN;
 	}
 }
 
 /* One bit is read whole without the lock. */
-static void read_bit(struct scope_mmap_record *r, const struct mlx5_var_region *region)
+static void read_bit(struct scope_mmap_record *r, const struct scope_var_region *region)
 {
-	if (!region->bitmap || r->page_id >= region->num_var_hw_entries)
+	if (!region || !region->bitmap || r->page_id >= region->num_var_hw_entries)
 		return;
 	r->var_bit = test_bit(r->page_id, region->bitmap);
 	r->var_bit_known = true;
@@ -61,16 +58,16 @@ void scope_var_mmap(struct scope_mmap_record *r, const struct rdma_user_mmap_ent
 	r->page_id = mentry->page_idx;
 	r->object = (unsigned long)mentry;
 	if (r->kind == SCOPE_MMAP_VAR)
-		read_bit(r, &table->var_region);
+		read_bit(r, scope_region_of_var(table));
 	else if (r->kind == SCOPE_MMAP_TLP_VAR)
-		read_bit(r, &table->tlp_var_region);
+		read_bit(r, scope_region_of_tlp_var(table));
 }
 
-static void read_usage(struct scope_usage *usage, struct mlx5_var_region *region)
+static void read_usage(struct scope_usage *usage, struct scope_var_region *region)
 {
 	u64 began;
 
-	if (!region->bitmap || !mutex_trylock(&region->bitmap_lock))
+	if (!region || !region->bitmap || !mutex_trylock(&region->bitmap_lock))
 		return;
 	began = scope_hold_begin();
 	usage->used = bitmap_weight(region->bitmap, region->num_var_hw_entries);
@@ -91,6 +88,6 @@ void scope_var_usage(struct ib_device *ibdev, struct scope_device_record *r)
 {
 	struct mlx5_var_table *table = &to_mdev(ibdev)->var_table;
 
-	read_usage(&r->var, &table->var_region);
-	read_usage(&r->tlp_var, &table->tlp_var_region);
+	read_usage(&r->var, scope_region_of_var(table));
+	read_usage(&r->tlp_var, scope_region_of_tlp_var(table));
 }

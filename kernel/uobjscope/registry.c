@@ -15,7 +15,6 @@
  */
 #include <linux/atomic.h>
 #include <linux/dma-buf.h>
-#include <linux/file_ref.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
@@ -26,6 +25,7 @@
 #include <linux/xarray.h>
 #include <rdma/uverbs_types.h>
 
+#include "compat.h"
 #include "registry.h"
 
 #define REGISTRY_BITS	12
@@ -411,7 +411,7 @@ struct dma_buf *scope_registry_get_dmabuf(unsigned long address)
 	spin_lock_irqsave(&registry_lock, flags);
 	if (find(&dmabufs, (void *)address)) {
 		dmabuf = (struct dma_buf *)address;
-		if (!file_ref_get(&dmabuf->file->f_ref))
+		if (!scope_get_file(dmabuf->file))
 			dmabuf = NULL;
 	}
 	spin_unlock_irqrestore(&registry_lock, flags);

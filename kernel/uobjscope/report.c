@@ -8,6 +8,7 @@
 #include <linux/types.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
+#include "dmabuf.h"
 #include "names.h"
 #include "report.h"
 
@@ -180,11 +181,11 @@ void scope_report_uobj(struct scope_line *line, const struct scope_uobj_record *
 	case UVERBS_OBJECT_DM:
 		device_memory(line, r);
 		break;
-	case UVERBS_OBJECT_DMABUF:
-		dma_buf(line, r);
-		break;
 	default:
-		restrack(line, r);
+		if (scope_is_dmabuf(r))
+			dma_buf(line, r);
+		else
+			restrack(line, r);
 	}
 	if (r->has & SCOPE_HAS_VAR)
 		scope_line_number(line, "page_id", r->page_id);

@@ -22,6 +22,7 @@
 #include "core_priv.h"
 #include "uverbs.h"
 
+#include "compat.h"
 #include "debugfs.h"
 #include "hold.h"
 #include "patience.h"
@@ -47,7 +48,7 @@ static bool is_uverbs_of(struct device *device, const struct ib_device *ibdev)
 	       !copy_from_kernel_nofault(&back, &uverbs->ib_dev, sizeof(back)) && back == ibdev;
 }
 
-static int match_uverbs(struct device *device, const void *ibdev)
+static int match_uverbs(struct device *device, scope_match_data *ibdev)
 {
 	return is_uverbs_of(device, ibdev);
 }

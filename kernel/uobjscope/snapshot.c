@@ -22,8 +22,10 @@
 
 #include "uverbs.h"
 
+#include "dmabuf.h"
 #include "events.h"
 #include "registry.h"
+#include "release.h"
 #include "report.h"
 #include "roots.h"
 #include "snapshot.h"
@@ -247,7 +249,7 @@ static void put_ufiles(const struct scope_vector *held, u32 from)
 
 	for (; from < held->nr; from++) {
 		ufile = *(struct ib_uverbs_file **)scope_vector_at(held, from);
-		kref_put(&ufile->ref, ib_uverbs_release_file);
+		kref_put(&ufile->ref, scope_release_file);
 	}
 }
 
@@ -522,7 +524,7 @@ static int walk_one(struct scope_walk *walk, struct scope_walked *walked, unsign
 	walked->mmaps_end = walk->mmaps.nr;
 	walked->vmas_end = walk->vmas.nr;
 	walked->attaches_end = walk->attaches.nr;
-	kref_put(&ufile->ref, ib_uverbs_release_file);
+	kref_put(&ufile->ref, scope_release_file);
 	return err;
 }
 
@@ -539,7 +541,7 @@ static int walk_ufiles(struct scope_walk *walk, unsigned int number, int err)
 		if (!err)
 			err = walk_one(walk, walked, number);
 		else if (walked->ufile)
-			kref_put(&walked->ufile->ref, ib_uverbs_release_file);
+			kref_put(&walked->ufile->ref, scope_release_file);
 		cond_resched();
 	}
 	return err;

@@ -19,6 +19,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
+#include "dmabuf.h"
 #include "hold.h"
 #include "registry.h"
 #include "walk.h"

@@ -29,6 +29,7 @@
 
 #include "map.h"
 #include "record.h"
+#include "registry.h"
 #include "vector.h"
 
 /** define SCOPE_BATCH - records made under one hold of a lock */
@@ -189,8 +190,6 @@ int scope_walk_mmaps(struct scope_walk *walk, struct scope_walked *walked,
 		     struct ib_uverbs_file *ufile);
 int scope_walk_vmas(struct scope_walk *walk, struct scope_walked *walked,
 		    struct ib_uverbs_file *ufile);
-int scope_walk_dmabufs(struct scope_walk *walk, struct scope_walked *walked,
-		       struct ib_uverbs_file *ufile);
 int scope_walk_deref(struct scope_walk *walk, struct scope_walked *walked,
 		     struct ib_uverbs_file *ufile);
 int scope_walk_restrack(struct scope_walk *walk, unsigned int number);
@@ -210,6 +209,5 @@ void scope_dm_mmap(struct scope_mmap_record *r, struct rdma_user_mmap_entry *ent
 void scope_dm_usage(struct ib_device *ibdev, struct scope_device_record *r);
 void scope_dm_read(struct scope_uobj_record *r, const struct ib_dm *ibdm);
 void scope_dm_from_mmap(struct scope_uobj_record *r, const struct scope_mmap_record *mmap);
-void scope_dmabuf_read(struct scope_uobj_record *r, const struct ib_uobject *uobj);
 
 #endif /* UOBJSCOPE_WALK_H */
