@@ -43,6 +43,16 @@ static inline bool importer_callback_is_optional(void)
 #endif
 
 /*
+ * Whether the buffer of a mapping can move: before revocation came that was an experiment,
+ * without which dma-buf pins whatever is mapped.
+ */
+#if defined(IMPORTER_HAVE_INVALIDATE_MAPPINGS) || IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY)
+#define IMPORTER_MOVES	true
+#else
+#define IMPORTER_MOVES	false
+#endif
+
+/*
  * A fence that was signalled has done with its operations and with this module,
  * if it brings its own lock.  Without such fences each one keeps the module.
  */

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "importer.h"
 
 /* The longest of all, so that nothing that is held back outlives a watchdog by much. */
@@ -18,6 +19,16 @@ unsigned int importer_max_hold_ms = 60000;
 module_param_named(max_hold_ms, importer_max_hold_ms, uint, 0444);
 MODULE_PARM_DESC(max_hold_ms,
 		 "Longest time that anything is held back, 1 to 600000 ms (default: 60000)");
+
+/* Not to be set: the kernel is as it is. */
+static int moves_get(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%c\n", IMPORTER_MOVES ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops moves_ops = { .get = moves_get };
+module_param_cb(moves, &moves_ops, NULL, 0444);
+MODULE_PARM_DESC(moves, "Whether this kernel lets a buffer move that is mapped (to be read only)");
 
 /* For what happens when a time is over. */
 struct workqueue_struct *importer_wq;
