@@ -87,7 +87,8 @@ help:
 	@echo '  make distclean        the same, and the results'
 	@echo
 	@echo 'Variables:'
-	@echo '  KERNEL=7.2|7.3|slab|debug  kernel under test (slab: 7.2 with slab_debug=FZPU; debug:'
+	@echo '  KERNEL=6.12|7.2|7.3|slab|debug'
+	@echo '                        kernel under test (slab: 7.2 with slab_debug=FZPU; debug:'
 	@echo '                        built with KASAN and more, see make debug; also debug-7.3)'
 	@echo '  TESTS="var dmabuf"    programs to run; var:TEST for one test'
 	@echo '  FILTER=REGEX          only tests of that name, in all programs or those of TESTS='

@@ -37,7 +37,8 @@ run_modules()
 	# Without this file, which Debian's headers lack, C=2 checks nothing and says nothing.
 	local checker=scripts/checker-valid.sh kbuild binds=()
 	for kbuild in "$("$LAB/kernel.sh" path)"/root/usr/lib/linux-kbuild-*; do
-		[ ! -d "$kbuild" ] ||
+		# Kernels before it came check everything.
+		[ ! -d "$kbuild" ] || [ ! -e "$source/$checker" ] ||
 			binds=(--bind "$source/$checker:/usr/lib/${kbuild##*/}/$checker")
 	done
 	inside ${binds[@]+"${binds[@]}"} "${compile[@]}" sh -ec '
@@ -68,10 +69,26 @@ run_user()
 	inside "${compile[@]}" make -s -j"$(nproc)" -C /src/user OUTPUT=/out/user all
 }
 
+# The source whose kselftest the programs are built with: the kernel's own, or if its harness
+# does not tell a test of its variant, that of the lab's first kernel, as those do who run
+# the newest tests on an older kernel.
+kselftest_source()
+{
+	local harness=tools/testing/selftests/kselftest_harness.h
+
+	if grep -q 'const void [*]variant;' "$source/$harness"; then
+		echo "$source"
+	else
+		KERNEL=$FIRST_KERNEL "$LAB/kernel.sh" source
+	fi
+}
+
 run_selftests()
 {
-	inside "${compile[@]}" sh -ec '
-	ksft=/ksrc/tools/testing/selftests
+	local kselftest
+	kselftest=$(kselftest_source) || return 1
+	inside --bind "$kselftest:/kselftest" "${compile[@]}" sh -ec '
+	ksft=/kselftest/tools/testing/selftests
 	mkdir -p /out/selftests
 	make -s -j"$(nproc)" -C /src/selftests CC="$CC" KSFT=$ksft OUTPUT=/out/selftests all
 	# What the install rule of the kernel'\''s selftests/Makefile does for one target.

@@ -13,9 +13,10 @@
 . "$(dirname "$0")/lib.sh"
 
 case $KERNEL in
+6.12) suite=trixie ;;
 7.2) suite=forky ;;
 7.3) suite=trixie-backports ;;
-*) die "KERNEL=$KERNEL: the lab knows 7.2 (forky) and 7.3 (trixie-backports), and with -debug behind it a debug kernel of either" ;;
+*) die "KERNEL=$KERNEL: the lab knows 6.12 (trixie), 7.2 (forky) and 7.3 (trixie-backports), and with -debug behind it a debug kernel of one" ;;
 esac
 
 apt=$CACHE/apt-$suite-$(cache_key "$suite" "$("$LAB/mirror.sh")")

@@ -15,7 +15,8 @@ LAB_BROKEN=125
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LAB=$TOP/scripts/lab
 # The kernel series that the lab knows, see kernel.sh.
-KERNEL=${KERNEL:-7.2}
+FIRST_KERNEL=7.2
+KERNEL=${KERNEL:-$FIRST_KERNEL}
 # Not everything that runs a job sets it.
 HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/uobjscope}
