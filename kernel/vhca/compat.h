@@ -8,8 +8,18 @@
 #define VHCA_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/gfp.h>
 #include <linux/irqdomain.h>
 #include <linux/msi.h>
+
+/*
+ * What loan.c wants: memory that can be emptied and go.  VHCA_NO_MEMORY_HOTPLUG=y
+ * on make's command line: as if the kernel had none.
+ */
+#if IS_ENABLED(CONFIG_MEMORY_HOTREMOVE) && IS_ENABLED(CONFIG_X86_PAT) && \
+	defined(alloc_contig_frozen_range) && !defined(VHCA_NO_MEMORY_HOTPLUG)
+#define VHCA_HAS_LOANS
+#endif
 
 /* VHCA_NO_MSI_LIB=y on make's command line: as if the kernel had no library. */
 #if IS_ENABLED(CONFIG_IRQ_MSI_LIB) && !defined(VHCA_NO_MSI_LIB)

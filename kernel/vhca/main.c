@@ -8,12 +8,13 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "loan.h"
 #include "params.h"
 
 static struct vhca_params params = VHCA_PARAMS_DEFAULT;
 
 module_param_named(bar_phys, params.bar_phys, ulong, 0444);
-MODULE_PARM_DESC(bar_phys, "Physical address of the memory given by memmap=SIZE$ADDRESS");
+MODULE_PARM_DESC(bar_phys, "Physical address of the memory given by memmap=SIZE$ADDRESS (default: 0, memory that the kernel hands out)");
 
 module_param_named(bar_size, params.bar_size, ulong, 0444);
 MODULE_PARM_DESC(bar_size, "Bytes of it for each device: a power of two, at least 64 MiB (default: 64 MiB)");
@@ -58,6 +59,7 @@ MODULE_PARM_DESC(cmd_timeout_ms, "How long the driver waits for a command, 100 t
 static LIST_HEAD(vhca_devices);
 static struct vhca_root *vhca_roots[VHCA_MAX_HCAS];
 static unsigned int vhca_nr_roots;
+static struct vhca_loan *vhca_loan;
 
 /**
  * vhca_next - go through all devices
@@ -217,6 +219,23 @@ static void vhca_remove_all(void)
 	while (vhca_nr_roots)
 		vhca_root_destroy(vhca_roots[--vhca_nr_roots]);
 	vhca_debugfs_exit();
+	if (vhca_loan)
+		vhca_loan_give_back(vhca_loan);
+}
+
+/* The memory for all devices, if none was named. */
+static noinline int vhca_make_window(struct vhca_setup *setup)
+{
+	struct vhca_loan *loan;
+
+	if (setup->config.bar_phys)
+		return 0;
+	loan = vhca_loan_take(setup->hcas * setup->config.bar_size);
+	if (IS_ERR(loan))
+		return PTR_ERR(loan);
+	vhca_loan = loan;
+	setup->config.bar_phys = loan->resource.start;
+	return 0;
 }
 
 /* What was made when it fails is left to vhca_remove_all(). */
@@ -260,7 +279,9 @@ static int __init vhca_init(void)
 		return -EINVAL;
 	}
 	vhca_debugfs_init();
-	err = vhca_make_all(&setup);
+	err = vhca_make_window(&setup);
+	if (!err)
+		err = vhca_make_all(&setup);
 	if (err)
 		vhca_remove_all();
 	return err;

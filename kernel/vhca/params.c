@@ -26,10 +26,10 @@ static bool vhca_window_is_good(const struct vhca_params *p, u64 size,
 		return vhca_refuse(refusal,
 				   "parameter bar_size: got %lu, expected a power of two, at least %u",
 				   p->bar_size, VHCA_BAR_MIN_SIZE);
-	if (!p->bar_phys || !IS_ALIGNED(p->bar_phys, p->bar_size) ||
-	    p->bar_phys + size - 1 < p->bar_phys)
+	if (!IS_ALIGNED(p->bar_phys, p->bar_size) ||
+	    p->bar_phys + size - 1 < p->bar_phys || !size)
 		return vhca_refuse(refusal,
-				   "parameter bar_phys: got 0x%lx, expected the address of %llu MiB of reserved memory, a multiple of %lu MiB: boot with memmap=%lluM$ADDRESS and give ADDRESS here",
+				   "parameter bar_phys: got 0x%lx, expected 0 (the kernel hands out memory) or the address of %llu MiB of reserved memory, a multiple of %lu MiB: boot with memmap=%lluM$ADDRESS and give ADDRESS here",
 				   p->bar_phys, size >> 20, p->bar_size >> 20,
 				   size >> 20);
 	return true;

@@ -10,7 +10,8 @@
 
 /**
  * struct vhca_params - the module's parameters as they were given
- * @bar_phys: physical address of the window
+ * @bar_phys: physical address of the window, 0 if the kernel is to hand out the
+ *	memory
  * @bar_size: bytes of it for each device
  * @hcas: number of devices
  * @topology: "separate" or "port"
@@ -40,7 +41,7 @@ struct vhca_params {
 	unsigned int	cmd_timeout_ms;
 };
 
-/* All of them but the address of the window, which has no default. */
+/* A field that is not named is 0. */
 #define VHCA_PARAMS_DEFAULT {				\
 	.bar_size		= VHCA_BAR_MIN_SIZE,	\
 	.hcas			= 1,			\

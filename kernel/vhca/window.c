@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The window: memory that the kernel was told not to use, with
- * memmap=SIZE$ADDRESS on its command line.  Each host bridge claims its part
- * of it, in which the BARs of its functions lie one after the other.
+ * The window: memory that the kernel does not use.  It has handed it out
+ * (loan.c), or was told not to use it, with memmap=SIZE$ADDRESS on its command
+ * line.  Each host bridge claims its part of it, in which the BARs of its
+ * functions lie one after the other.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/ioport.h>
 
+#include "loan.h"
 #include "vhca.h"
 
 /*
- * Put the window inside the "Reserved" entry of the firmware map.  Where both
- * have the same range, insert_resource() makes the entry a child of the
+ * Put the window inside the "Reserved" entry of the firmware map, or the loan.
+ * Where both have the same range, insert_resource() makes the entry a child of the
  * window, and the BARs would find no room: then request it below the entry.
  */
 static int vhca_window_request(struct resource *window)
@@ -39,13 +41,19 @@ static int vhca_window_request(struct resource *window)
 	return request_resource(entry, window);
 }
 
+static bool vhca_window_may_be_in(const struct resource *entry)
+{
+	return entry->desc == IORES_DESC_RESERVED ||
+	       entry->desc == VHCA_LOAN_DESC;
+}
+
 /**
  * vhca_window_claim - claim a host bridge's part of the window
  * @root: the host bridge
  * @start: physical address
  * @size: bytes
  *
- * The memory is not touched.  Only what was reserved is taken: anything else
+ * The memory is not touched.  Only what is known to be memory is taken: anything else
  * may be a hole in which a device lies, and must not be written to.
  *
  * Return: 0 or a negative errno, after a line in the log
@@ -74,7 +82,7 @@ int vhca_window_claim(struct vhca_root *root, u64 start, u64 size)
 		       window, err, root->reserve_size >> 20);
 		return err;
 	}
-	if (window->parent->desc != IORES_DESC_RESERVED) {
+	if (!vhca_window_may_be_in(window->parent)) {
 		pr_err("%pR is not reserved: boot with memmap=%lluM$0x%llx\n",
 		       window, root->reserve_size >> 20, root->reserve_start);
 		remove_resource(window);

@@ -207,17 +207,21 @@ static void params_bar_size(struct kunit *test)
 static void params_bar_phys(struct kunit *test)
 {
 	static const unsigned long bad[] = {
-		0, 1, SZ_32M, WINDOW + SZ_4K, WINDOW - 1, ULONG_MAX,
+		1, SZ_32M, WINDOW + SZ_4K, WINDOW - 1, ULONG_MAX,
 	};
 	struct vhca_params params = defaults();
 	struct vhca_setup setup;
 	unsigned int i;
-	char text[80];
+	char text[128];
 
+	/* The kernel's own memory. */
+	params.bar_phys = 0;
+	expect_good(test, params, &setup);
+	KUNIT_EXPECT_EQ(test, setup.config.bar_phys, 0);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		params.bar_phys = bad[i];
 		snprintf(text, sizeof(text),
-			 "parameter bar_phys: got 0x%lx, expected the address of 64 MiB",
+			 "parameter bar_phys: got 0x%lx, expected 0 (the kernel hands out memory) or the address of 64 MiB",
 			 bad[i]);
 		expect_refused(test, params, text);
 	}
@@ -235,6 +239,8 @@ static void params_bar_phys(struct kunit *test)
 	params.bar_size = 1UL << 63;
 	params.bar_phys = 1UL << 63;
 	expect_refused(test, params, "parameter bar_phys: got 0x8000000000000000");
+	params.bar_phys = 0;
+	expect_refused(test, params, "parameter bar_phys: got 0x0");
 }
 
 static void params_memic_size(struct kunit *test)
