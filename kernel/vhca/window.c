@@ -2,8 +2,8 @@
 /*
  * The window: memory that the kernel does not use.  It has handed it out
  * (loan.c), or was told not to use it, with memmap=SIZE$ADDRESS on its command
- * line.  Each host bridge claims its part of it, in which the BARs of its
- * functions lie one after the other.
+ * line, or it is that of QEMU's device ivshmem-plain.  Each host bridge claims
+ * its part of it, in which the BARs of its functions lie one after the other.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -41,10 +41,33 @@ static int vhca_window_request(struct resource *window)
 	return request_resource(entry, window);
 }
 
+/*
+ * QEMU's device ivshmem-plain has a BAR that is memory and nothing else.  Any
+ * other BAR is a device's.
+ */
+#define VHCA_IVSHMEM_VENDOR	0x1af4
+#define VHCA_IVSHMEM_DEVICE	0x1110
+#define VHCA_IVSHMEM_BAR	2
+
+static bool vhca_window_is_ivshmem(const struct resource *bar)
+{
+	struct pci_dev *pdev = NULL;
+
+	while ((pdev = pci_get_device(VHCA_IVSHMEM_VENDOR, VHCA_IVSHMEM_DEVICE,
+				      pdev))) {
+		if (bar == pci_resource_n(pdev, VHCA_IVSHMEM_BAR) &&
+		    !pdev->driver) {
+			pci_dev_put(pdev);
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool vhca_window_may_be_in(const struct resource *entry)
 {
 	return entry->desc == IORES_DESC_RESERVED ||
-	       entry->desc == VHCA_LOAN_DESC;
+	       entry->desc == VHCA_LOAN_DESC || vhca_window_is_ivshmem(entry);
 }
 
 /**
