@@ -11,6 +11,7 @@ the test; ID the entry in known_issues that is its pardon; OUTCOME what the kern
 must say, one of OUTCOMES below; EXPRESSION what must stand in the log beside that, so
 that no other oops is taken for this one.  With the outcome "none" TEST, ID and
 EXPRESSION are "-": the whole program has one guest, and its results count as they are.
+So it is with "bare", whose guest has no memory reserved and no driver loaded.
 """
 
 import os
@@ -26,7 +27,10 @@ OUTCOMES = {
     "hung-task": r"\bINFO: task .* blocked for more than",
     "splat": None,              # whatever is a report
     "none": None,
+    "bare": None,
 }
+# Those of whole programs.
+WHOLE = ("none", "bare")
 
 
 class OwnTest:
@@ -42,7 +46,12 @@ class OwnTest:
     @property
     def leaves_traces(self):
         """It is only kept from others."""
-        return self.outcome == "none"
+        return self.outcome in WHOLE
+
+    @property
+    def is_bare(self):
+        """It loads the virtual HCA itself, where nothing was prepared for it."""
+        return self.outcome == "bare"
 
     @property
     def name(self):
@@ -85,11 +94,11 @@ def parse(text, name, collection, issues):
         if len(words) < 5:
             raise LabError(f"{where}: expected PROGRAM TEST ID OUTCOME EXPRESSION, seen '{line}'")
         program, test, issue, outcome, expression = words
-        if outcome == "none" and [test, issue, expression] == ["-"] * 3:
+        if outcome in WHOLE and [test, issue, expression] == ["-"] * 3:
             tests.append(OwnTest(f"{collection}:{program}", test, None, outcome, ""))
             continue
-        if outcome == "none":
-            raise LabError(f"{where}: expected PROGRAM - - none -, seen '{line}'")
+        if outcome in WHOLE:
+            raise LabError(f"{where}: expected PROGRAM - - {outcome} -, seen '{line}'")
         if issue not in issues:
             raise LabError(f"{where}: known_issues has no entry {issue}")
         if outcome not in OUTCOMES:

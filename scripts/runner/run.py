@@ -94,13 +94,15 @@ def run_is_over(guest):
 class Guest:
     """One boot: runs the tests it is given until they end or the guest does.
 
-    name tells its logs from those of the guests that run beside it; leaves_traces is that
-    of own_guest.
+    name tells its logs from those of the guests that run beside it; leaves_traces and bare
+    are those of own_guest.
     """
 
-    def __init__(self, run, name, items, watcher=None, leaves_traces=False):
+    def __init__(self, run, name, items, watcher=None, leaves_traces=False, bare=False):
         self.run = run
         self.leaves_traces = leaves_traces
+        self.memmap = "" if bare else run.shape.memmap()
+        self.vhca = "" if bare else run.vhca
         self.name = name
         self.todo = list(items)
         self.watcher = watcher
@@ -108,7 +110,7 @@ class Guest:
         self.program = None
         self.program_began = 0
         self.booted = False
-        self.loaded = not run.vhca
+        self.loaded = not self.vhca
         self.done = False
         self.stopped = False        # it was enough
         self.findings_since = None
@@ -122,7 +124,8 @@ class Guest:
 
     def append(self):
         # The suites of the modules are run once.
-        return self.run.append if self.name == self.run.suites_in else f"{self.run.append} NO_KUNIT=1"
+        suites = "" if self.name == self.run.suites_in else "NO_KUNIT=1"
+        return " ".join(filter(None, (self.run.append, self.memmap, suites)))
 
     def program_of(self, label):
         return self.run.program(label)
@@ -135,7 +138,7 @@ class Guest:
         run = self.run
         overlay = os.path.join(run.results, f"overlay{self.name}.cpio")
         lab("overlay.sh", overlay, "tests", *(item.line() for item in self.todo),
-            VHCA=run.vhca, TREE=run.tree, LAYERS=":".join(run.layers))
+            VHCA=self.vhca, TREE=run.tree, LAYERS=":".join(run.layers))
         initrd = os.path.join(run.results, f"initrd{self.name}.cpio")
         with open(initrd, "wb") as out:
             for part in (run.base, overlay):
@@ -445,7 +448,7 @@ class Run:
         self.base = lab("initramfs.sh")
         self.append = " ".join(filter(None, (
             "console=ttyS0 loglevel=7 panic=-1 oops=panic", TUNING,
-            self.shape.memmap(), self.emulator.append, self.boots.append,
+            self.emulator.append, self.boots.append,
             os.environ.get("APPEND", ""))))
         self.read_known_issues()
         # What the kernel does not know of its command line is init's environment, and so
@@ -519,12 +522,15 @@ class Run:
             lambda programs: list_tests(LAB, os.path.join(self.tree, "install"), programs))
         if not self.wanted and not self.filter:
             items = self.leave_out(items)
-        if self.vhca and items:
+        bare = {own.program for own in self.own_tests if own.is_bare}
+        loads = self.vhca and any(item.program not in bare for item in items)
+        if loads:
             self.programs.append(Program("guest:boot"))
         alone = rounds([Item(o.program, o.name) for o in own], self.repeat)
         groups = list(self.groups(items))
         # KUnit goes with most programs, or where there are none of those with the first.
-        self.suites_in = next((n for n, _ in sorted(groups, key=lambda g: g[0] != "")), None)
+        self.suites_in = next((n for n, of in sorted(groups, key=lambda g: g[0] != "")
+                               if of[0].program not in bare), None)
         try:
             run_all([functools.partial(self.run_group, name, rounds(group, self.repeat))
                      for name, group in groups] +
@@ -537,7 +543,7 @@ class Run:
                 machine.stop()
         self.sort(rounds(items, self.repeat) + alone)
         boot = next((p for p in self.programs if p.name == "guest:boot"), None)
-        if boot is not None and self.vhca:
+        if boot is not None and loads:
             boot.tests.insert(0, Test("probe", PASS if self.load_ms is not None else FAIL,
                                       "" if self.load_ms is not None else "no uverbs device"))
         console = os.path.join(self.results, f"console{self.suites_in}.log")
@@ -601,9 +607,11 @@ class Run:
 
     def run_group(self, name, todo):
         alone = {own.program for own in self.own_tests if own.leaves_traces}
+        bare = {own.program for own in self.own_tests if own.is_bare}
         while todo and not self.stopped:
             self.progress.say(f"booting {self.lane} with {self.emulator.describe()}")
-            guest = Guest(self, name, todo, leaves_traces=todo[0].program in alone)
+            guest = Guest(self, name, todo, leaves_traces=todo[0].program in alone,
+                          bare=todo[0].program in bare)
             guest.go()
             if guest.todo == todo and not guest.ended:
                 raise LabError("the guest ran none of its tests")

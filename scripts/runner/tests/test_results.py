@@ -432,6 +432,15 @@ class OwnGuests(unittest.TestCase):
         items, alone = select(["u:known", "u:var"], [], None, own, None)
         self.assertEqual(([i.line() for i in items], alone), (["u:known", "u:var"], []))
         self.assertTrue(own[0].leaves_traces)
+        self.assertFalse(own[0].is_bare)
+
+    def test_a_program_in_a_bare_guest(self):
+        own = own_guest.parse("window.sh - - bare -", "own_guest", "u", {})
+        self.assertTrue(own[0].leaves_traces)
+        self.assertTrue(own[0].is_bare)
+        with self.assertRaises(LabError) as caught:
+            own_guest.parse("window.sh one L01 bare x", "own_guest", "u", {})
+        self.assertIn("expected PROGRAM - - bare -", str(caught.exception))
 
 
 class SideBySide(unittest.TestCase):
