@@ -75,7 +75,7 @@ help:
 	@echo '  make test-host        tests of the scripts, without a guest'
 	@echo '  make test-runner      tests of the runner, in guests that fail, hang and panic'
 	@echo '  make test-machines    the virtual HCA in guests of other shapes: IOMMUs, 1 CPU, ...'
-	@echo '  make test-faults      faults of the device that take the driver seconds'
+	@echo '  make test-faults      what takes seconds: faults of the device, memory that does not go'
 	@echo '  make test-skips       the suite where it cannot test: no root, another device, ...'
 	@echo '  make lab              make the caches, build nothing'
 	@echo 'Outside the lab:'
@@ -172,7 +172,8 @@ test-machines:
 
 test-faults:
 	@scripts/lab/host-packages.sh
-	@python3 scripts/runner/run.py --kernel '$(KERNEL)' slow_faults.sh slow_known.sh
+	@python3 scripts/runner/run.py --kernel '$(KERNEL)' slow_faults.sh slow_known.sh \
+		slow_window.sh
 
 test-skips:
 	@scripts/lab/host-packages.sh

@@ -216,6 +216,8 @@ as_before()
 need_the_only_device
 [ -r "$VHCA_MODULE" ] || skip_all "no $VHCA_MODULE: set MLX5_VHCA_KO to mlx5_vhca.ko"
 vhca_remember
+[ "$(cat_parameter bar_phys)" != 0 ] ||
+	skip_all "the window is wherever the kernel hands out memory: load mlx5_vhca.ko with bar_phys="
 vhca_has_memory_for_two || skip_all "$why"
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT

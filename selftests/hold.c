@@ -4,7 +4,8 @@
  * until the standard input ends, for scripts that take the device away meanwhile.
  * "ready" is printed when all are held.
  *
- * "hold all" does so on each device, exports the memory as a dma-buf as well, and
+ * "hold open" only opens the device, of which the library maps doorbell pages.
+ * "hold all" does the rest on each device, exports the memory as a dma-buf as well, and
  * has all devices register it that the kernel allows to.
  */
 #include <errno.h>
@@ -32,16 +33,22 @@ static int failed(const char *what)
 	return 1;
 }
 
-static int hold(struct ibv_device *device, struct held *held)
+static int hold_open(struct ibv_device *device, struct held *held)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+
+	held->context = mlx5dv_open_device(device, &attr);
+	return held->context ? 0 : failed("open device");
+}
+
+static int hold(struct ibv_device *device, struct held *held)
+{
 	struct ibv_alloc_dm_attr dm_attr = { .length = DM_LENGTH };
 	static char memory[DM_LENGTH];
 	struct mlx5dv_var *var;
 
-	held->context = mlx5dv_open_device(device, &attr);
-	if (!held->context)
-		return failed("open device");
+	if (hold_open(device, held))
+		return 1;
 	var = mlx5dv_alloc_var(held->context, 0);
 	if (!var)
 		return failed("mlx5dv_alloc_var");
@@ -87,16 +94,17 @@ static int lend(struct held *held, int count)
 
 int main(int argc, char **argv)
 {
+	const int open = argc > 1 && !strcmp(argv[1], "open");
 	const int all = argc > 1 && !strcmp(argv[1], "all");
 	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct held held[DEVICES_MAX];
+	struct held held[DEVICES_MAX] = {};
 	int i, count = 0;
 	char byte;
 
 	if (!list || !list[0])
 		return failed("ibv_get_device_list");
 	do {
-		if (hold(list[count], &held[count]))
+		if (open ? hold_open(list[count], &held[count]) : hold(list[count], &held[count]))
 			return 1;
 		count++;
 	} while (all && list[count] && count < DEVICES_MAX);
@@ -107,7 +115,7 @@ int main(int argc, char **argv)
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	/* After the device is gone this must not kill: the page is then a dummy. */
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count && !open; i++)
 		__atomic_store_n(held[i].page, 1, __ATOMIC_RELAXED);
 	return 0;
 }

@@ -112,6 +112,7 @@ unbind_with_objects()
 
 remove_with_objects()
 {
+	expect_kept
 	with_objects rmmod mlx5_vhca || { vhca_insert; return 1; }
 	vhca_insert && wait_for "ib_device" ibdev_there && vhca_no_violation
 }

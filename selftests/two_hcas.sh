@@ -114,6 +114,7 @@ unbind_second_with_objects() { unbind_with_objects mlx5_1; }
 
 remove_with_objects()
 {
+	expect_kept
 	if ! with_objects rmmod mlx5_vhca; then
 		load
 		return 1
@@ -128,7 +129,7 @@ vhca_is_gone()
 		echo "that function is still there"
 		return 1
 	fi
-	if grep mlx5_vhca /proc/iomem /proc/interrupts; then
+	if grep 'mlx5_vhca BAR0' /proc/iomem || grep mlx5_vhca /proc/interrupts; then
 		return 1
 	fi
 }
