@@ -159,11 +159,12 @@ class Channel(threading.Thread):
 class Shape:
     """What the guest's hardware is, as far as tests ask for another than the usual one."""
 
-    def __init__(self, memory_mib=2048, cpus=2, cpu=None, devices=()):
+    def __init__(self, memory_mib=2048, cpus=2, cpu=None, devices=(), objects=()):
         self.memory_mib = memory_mib
         self.cpus = cpus
         self.cpu = cpu
         self.devices = devices
+        self.objects = objects
 
     def options(self, accel):
         """The words that QEMU is given."""
@@ -174,6 +175,8 @@ class Shape:
         machine = "q35" + (",kernel-irqchip=split" if self.devices and accel == "kvm" else "")
         words = ["-machine", machine, "-accel", accel, "-cpu", model,
                  "-smp", str(self.cpus), "-m", str(self.memory_mib)]
+        for backend in self.objects:
+            words += ["-object", backend]
         for device in self.devices:
             words += ["-device", device]
         return words

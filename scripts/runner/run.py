@@ -410,7 +410,7 @@ class Run:
         self.tree = arguments.tree or os.path.join(
             os.environ.get("BUILD", os.path.join(TOP, "build")), self.boots.series)
         self.shape = Shape(arguments.memory or self.boots.memory_mib, arguments.cpus,
-                           arguments.cpu, arguments.device)
+                           arguments.cpu, arguments.device, arguments.object)
         self.vhca = "" if arguments.no_vhca else \
             (f"bar_phys={self.shape.window():#x} " + os.environ.get("VHCA", "")).strip()
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -734,6 +734,8 @@ def main():
     parser.add_argument("--cpu", help="model of them, as QEMU calls it")
     parser.add_argument("--device", action="append", default=[],
                         help="one more device, as QEMU calls it")
+    parser.add_argument("--object", action="append", default=[],
+                        help="what such a device refers to, as QEMU calls it")
     parser.add_argument("--no-vhca", action="store_true", help="do not load any driver")
     parser.add_argument("--scale", type=int, help="factor of all deadlines of the guest")
     parser.add_argument("--filter", default=os.environ.get("FILTER"), metavar="REGEX",

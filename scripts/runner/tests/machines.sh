@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # machines.sh [NAME...]: the virtual HCA in guests of other shapes (one processor, little
-# memory, IOMMUs, bounce buffers, no window): it works, or refuses with one line that says
-# what to do.  Nothing may panic.
+# memory, IOMMUs, bounce buffers, no window, memory mapped by the GiB): it works, or refuses
+# with one line that says what to do.  Nothing may panic.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/../../lab/lib.sh"
@@ -61,20 +61,52 @@ append='' vhca=''
 	guest amd-iommu --device amd-iommu,intremap=on $works
 	append='swiotlb=force REFUSES=swiotlb=force'
 	guest bounce-buffers --no-vhca is_that_machine refuses
+	# The same with memory of the kernel's, which goes back to it.
+	append='swiotlb=force REFUSES=swiotlb=force BAR_PHYS=0'
+	guest bounce-buffers-loan --no-vhca refuses
+	# Nobody could tell whether such memory is still mapped.
+	append='nopat REFUSES=without.PAT BAR_PHYS=0'
+	guest no-pat --no-vhca refuses
+	append='memhp_default_state=offline'
+	guest stays-offline --no-vhca is_that_machine stays_offline
+	append=''
+	guest gigabyte-pages --memory 4096 is_that_machine window.sh slow_window.sh
+	guest little-memory-loan --cpus 1 --memory 1024 window.sh
+	guest ivshmem --no-vhca --object memory-backend-ram,id=window,size=64M,share=on \
+		--device ivshmem-plain,memdev=window ivshmem
 	# Reserved, but the machine has no memory there.
 	append='memmap=64M$0x2000000000 BAR_PHYS=0x2000000000 REFUSES=within.the.machine'
 	guest no-memory-there --no-vhca refuses
 }
 
+# build_other FLAG: the module, built with that flag of its Kbuild; only what the flag changes
+# is built again.
+build_other()
+{
+	mkdir -p "$w/build/$KERNEL"
+	[ -e "$w/build/$KERNEL/modules" ] || cp -a "$built/modules" "$w/build/$KERNEL/"
+	BUILD=$w/build MODULE_FLAGS="$1=y" "$LAB/build.sh" modules > /dev/null || return 1
+	find "$w/build" -name '*.ko' -exec cp {} "$w/tree/modules/" \;
+}
+
+# The module as on a kernel without memory hotplug.
+no_memory_hotplug()
+{
+	build_other VHCA_NO_MEMORY_HOTPLUG &&
+		! grep -q offline_and_remove_memory "$w/tree/modules/mlx5_vhca.ko"
+}
+if [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" no-memory-hotplug "* ]]; then
+	append='' vhca=''
+	check no-memory-hotplug-build no_memory_hotplug
+	# Else it would be what was built before.
+	[ "$failed" != 0 ] || guest no-memory-hotplug window.sh
+fi
+
 # The driver's interrupts with the module's own code in place of the kernel's library.
 own_msi_code()
 {
-	# Only what the flag changes is built again.
-	mkdir -p "$w/build/$KERNEL"
-	cp -a "$built/modules" "$w/build/$KERNEL/"
-	BUILD=$w/build MODULE_FLAGS=VHCA_NO_MSI_LIB=y "$LAB/build.sh" modules > /dev/null || return 1
-	find "$w/build" -name '*.ko' -exec cp {} "$w/tree/modules/" \;
-	! grep -q msi_lib_init_dev_msi_info "$w/tree/modules/mlx5_vhca.ko"
+	build_other VHCA_NO_MSI_LIB &&
+		! grep -q msi_lib_init_dev_msi_info "$w/tree/modules/mlx5_vhca.ko"
 }
 if [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" no-msi-library "* ]]; then
 	append='' vhca=''

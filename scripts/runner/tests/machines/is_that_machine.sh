@@ -19,6 +19,8 @@ is_it()
 	intel-iommu) iommu && says 'DMAR: Intel.R. Virtualization' && says 'type: Translated' ;;
 	intel-iommu-pt) iommu && says 'DMAR: Intel.R. Virtualization' && says 'type: Passthrough' ;;
 	amd-iommu) iommu && says 'AMD-Vi' && says 'type: Translated' ;;
+	gigabyte-pages) [ "$(awk '/^DirectMap1G:/ { print $2 }' /proc/meminfo)" -gt 0 ] ;;
+	stays-offline) grep -qx offline /sys/devices/system/memory/auto_online_blocks ;;
 	bounce-buffers) says 'swiotlb=force|software IO TLB' ;;
 	*) echo "# MACHINE=$MACHINE is not known"; false ;;
 	esac
