@@ -121,7 +121,7 @@ elif KERNEL=7.2-debug "$LAB/kernel.sh" is-there || [ $SECONDS -lt $(((75 - 40) *
 else
 	notes+=("lane debug: not run, its kernel is not built and $SECONDS s have gone by: make debug")
 fi
-notes+=("machines: not run, they take five minutes more: make test-machines")
+notes+=("machines: not run, they take seven minutes more: make test-machines")
 notes+=("slow faults: not run, they wait for the driver's patience to end: make test-faults")
 notes+=("skips: not run, they take some minutes more: make test-skips")
 
