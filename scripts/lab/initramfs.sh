@@ -15,7 +15,7 @@ if [ "${1:-}" = --inside ]; then
 	drivers=(ib_uverbs mlx5_core mlx5_ib)
 	# Which a kernel may have or not.
 	optional=(kunit)
-	programs=(bash busybox kmod perl strace stdbuf timeout ibv_devinfo ibv_devices rdma ip)
+	programs=(bash busybox kmod perl strace stdbuf timeout ibv_devinfo ibv_devices rdma ip trace-cmd)
 	w=/tmp/initramfs
 	mkdir -p "$w"/{dev,etc/libibverbs.d,proc,root,run,sys,tmp,usr/bin,usr/lib,usr/lib64,usr/sbin}
 	for d in bin lib lib64 sbin; do ln -s "usr/$d" "$w/$d"; done
@@ -37,7 +37,7 @@ if [ "${1:-}" = --inside ]; then
 	done
 	with_libraries /usr/lib/x86_64-linux-gnu/libmlx5.so.1 \
 		/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5*.so /usr/libexec/coreutils/libstdbuf.so \
-		/usr/lib/x86_64-linux-gnu/libjson-c.so.5
+		/usr/lib/x86_64-linux-gnu/libjson-c.so.5 /usr/lib/x86_64-linux-gnu/libtracefs.so.1
 	# libmlx5's provider is found through this file, and its name in the verbs folder.
 	cp /etc/libibverbs.d/mlx5.driver "$w/etc/libibverbs.d/"
 	# kselftest's prefix.pl streams a test's output line by line; sed would hold it back.

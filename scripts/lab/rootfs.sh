@@ -18,6 +18,8 @@ packages=(
 	rdma-core ibverbs-providers libibverbs-dev ibverbs-utils python3-pyverbs
 	# in the guest
 	busybox bash kmod iproute2 strace perl-base xz-utils
+	# reads the kernel's events, in the tests and beside them
+	libtracefs-dev libtraceevent-dev trace-cmd
 	# runs the guest
 	qemu-system-x86
 )
