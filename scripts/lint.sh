@@ -79,7 +79,9 @@ check_invariants()
 #   USE_NEGATIVE_ERRNO  functions of ours return an errno as those of libibverbs do
 #   PREFER_DEFINED_ATTRIBUTE_MACRO  it is the definition of that macro
 #   PREFER_KERNEL_TYPES the programs' types are those of rdma-core's interfaces
+#   OPEN_ENDED_LINE, PARENTHESIS_ALIGNMENT  headers of tracepoints, which the kernel writes so
 exceptions=FILE_PATH_CHANGES,CAMELCASE
+trace_exceptions=$exceptions,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
 user_exceptions=$exceptions,LINE_SPACING,MACRO_ARG_REUSE,PREFER_KERNEL_TYPES,USE_NEGATIVE_ERRNO,PREFER_DEFINED_ATTRIBUTE_MACRO
 
 check_patch()	# EXCEPTIONS FILE...
@@ -151,9 +153,11 @@ check python-syntax check_python
 check spdx check_spdx
 check documentation check_documentation
 check invariants check_invariants
-mapfile -t kernel_files < <(files 'kernel/*.[ch]' 'selftests/modules/*.[ch]')
+mapfile -t kernel_files < <(files 'kernel/*.[ch]' 'selftests/modules/*.[ch]' | grep -v '/trace\.h$')
+mapfile -t trace_files < <(files 'kernel/*/trace.h')
 mapfile -t user_files < <(files 'selftests/*.[ch]' 'user/*.[ch]' | grep -v '^selftests/modules/')
 [ ${#kernel_files[@]} = 0 ] || check checkpatch-kernel check_patch "$exceptions" "${kernel_files[@]}"
+check checkpatch-trace check_patch "$trace_exceptions" "${trace_files[@]}"
 [ ${#user_files[@]} = 0 ] || check checkpatch-user check_patch "$user_exceptions" "${user_files[@]}"
 mapfile -t fixes < <(files 'selftests/fixes/*.patch')
 check checkpatch-fixes check_fixes "${fixes[@]}"

@@ -6,16 +6,21 @@
  * after its device is gone.  That is why the files are created with
  * debugfs_create_file_unsafe(), which protects opening only.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "compat.h"
 #include "debugfs.h"
 #include "fds.h"
 #include "info.h"
 #include "layout.h"
+#include "lifetime.h"
 #include "snapshot.h"
 #include "text.h"
 
@@ -77,6 +82,11 @@ static int info_open(struct inode *inode, struct file *file)
 	return open_made(file, scope_info);
 }
 
+static int events_open(struct inode *inode, struct file *file)
+{
+	return open_made(file, scope_lifetime_list);
+}
+
 static ssize_t text_read(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
 	return scope_text_read(file->private_data, to, count, pos);
@@ -107,6 +117,40 @@ static const struct file_operations snapshot_fops = TEXT_FOPS(snapshot_open);
 static const struct file_operations fds_fops = TEXT_FOPS(fds_open);
 static const struct file_operations layout_fops = TEXT_FOPS(layout_open);
 static const struct file_operations info_fops = TEXT_FOPS(info_open);
+static const struct file_operations events_fops = TEXT_FOPS(events_open);
+
+static ssize_t trace_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	return simple_read_from_buffer(to, count, pos, scope_lifetime_is_on() ? "1\n" : "0\n", 2);
+}
+
+static ssize_t trace_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
+{
+	char said[16] = "";
+	char *word;
+	int err;
+
+	if (copy_from_user(said, from, min(count, sizeof(said) - 1)))
+		return -EFAULT;
+	word = strim(said);
+	if (count >= sizeof(said) || (strcmp(word, "0") && strcmp(word, "1"))) {
+		pr_notice("trace: expected 0 or 1, got '%*pE'\n", (int)strlen(word), word);
+		return -EINVAL;
+	}
+	err = scope_lifetime_switch(*word == '1');
+	if (err)
+		pr_notice("trace: no events without probes that feed the registry (fprobe=1)\n");
+	return err ?: count;
+}
+
+/* Created so that who reads or writes it is waited for when it is removed. */
+static const struct file_operations trace_fops = {
+	.owner	= THIS_MODULE,
+	.open	= simple_open,
+	.read	= trace_read,
+	.write	= trace_write,
+	.llseek	= default_llseek,
+};
 
 /**
  * scope_debugfs_make - make the directory, empty but for the devices to come
@@ -136,6 +180,8 @@ void scope_debugfs_start(void)
 	debugfs_create_file_unsafe("fds", 0400, root, NULL, &fds_fops);
 	debugfs_create_file_unsafe("layout", 0400, root, NULL, &layout_fops);
 	debugfs_create_file_unsafe("info", 0400, root, NULL, &info_fops);
+	debugfs_create_file_unsafe("events", 0400, root, NULL, &events_fops);
+	debugfs_create_file("trace", 0600, root, NULL, &trace_fops);
 }
 
 /**

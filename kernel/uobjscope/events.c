@@ -29,6 +29,7 @@
 #include "compat.h"
 #include "dmabuf.h"
 #include "events.h"
+#include "lifetime.h"
 #include "registry.h"
 
 /**
@@ -86,6 +87,7 @@ static u64 ufile_release(struct scope_regs *regs)
 						    struct ib_uverbs_file, ref);
 	u64 id = scope_registry_event_at(ufile);
 
+	scope_lifetime_ufile_release(ufile);
 	scope_registry_remove_ufile(ufile);
 	return id;
 }
@@ -110,6 +112,7 @@ static u64 dmabuf_release(struct scope_regs *regs)
 {
 	u64 id = scope_registry_dmabuf_ufile(argument(regs, 0));
 
+	scope_lifetime_dmabuf_release(argument(regs, 0));
 	scope_registry_remove_dmabuf(argument(regs, 0));
 	scope_registry_event(id);
 	return id;

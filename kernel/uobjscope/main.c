@@ -15,6 +15,7 @@
 #include "debugfs.h"
 #include "events.h"
 #include "fds.h"
+#include "lifetime.h"
 #include "registry.h"
 #include "release.h"
 #include "roots.h"
@@ -61,6 +62,9 @@ static int __init uobjscope_init(void)
 		if (err)
 			goto stop_roots;
 	}
+	err = scope_lifetime_start();
+	if (err)
+		goto stop_roots;
 	scope_debugfs_start();
 	return 0;
 
@@ -78,6 +82,7 @@ static void __exit uobjscope_exit(void)
 	/* Device directories go with their devices, before the directory above. */
 	scope_roots_stop();
 	scope_debugfs_stop();
+	scope_lifetime_stop();
 	scope_events_stop();
 	scope_registry_clear();
 }
