@@ -10,6 +10,9 @@
 
 #include "vhca.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 /**
  * vhca_recorder_init - make an empty record
  * @v: the device
@@ -92,6 +95,7 @@ bool vhca_record_command(struct vhca *v, const struct vhca_cmd *cmd, u64 ns)
 		.status		= cmd->status,
 		.syndrome	= cmd->syndrome,
 	};
+	trace_command(v, cmd);
 	stats = vhca_stats_of(r, cmd->opcode);
 	if (!stats)
 		return false;
