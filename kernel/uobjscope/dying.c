@@ -21,7 +21,9 @@
 
 #include "dying.h"
 
-#define DYING_BITS	8
+#define DYING_BITS	10
+/* What is waited for may never come, where its function cannot be probed. */
+#define DYING_MAX	16384
 
 /**
  * struct dying - an object, of one kind or the other
@@ -43,6 +45,7 @@ static DEFINE_HASHTABLE(uobjects, DYING_BITS);
 static DEFINE_HASHTABLE(dmabufs, DYING_BITS);
 /* Innermost of all; protects both.  Raw, for kvfree_call_rcu() is called under such locks. */
 static DEFINE_RAW_SPINLOCK(dying_lock);
+static unsigned int nr_dying;
 static u64 dropped;
 
 static struct dying *find(struct hlist_head *head, unsigned long inverted)
@@ -63,16 +66,36 @@ static struct hlist_head *bucket(struct hlist_head *table, unsigned long inverte
 static struct dying *new_dying(const void *address)
 {
 	struct dying *dying = kmalloc_obj(*dying, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (dying)
+		dying->inverted = ~(unsigned long)address;
+	return dying;
+}
+
+/* Gives back what the caller has to free: what was there, or what there is no room for. */
+static struct dying *add(struct hlist_head *table, struct dying *dying, bool replace)
+{
+	struct dying *old = NULL;
+	struct hlist_head *head;
 	unsigned long flags;
 
-	if (dying) {
-		dying->inverted = ~(unsigned long)address;
-		return dying;
-	}
 	raw_spin_lock_irqsave(&dying_lock, flags);
-	dropped++;
+	if (!dying || nr_dying == DYING_MAX) {
+		dropped++;
+		old = dying;
+		goto unlock;
+	}
+	head = bucket(table, dying->inverted);
+	if (replace)
+		old = find(head, dying->inverted);
+	if (old)
+		hlist_del(&old->hash);
+	else
+		nr_dying++;
+	hlist_add_head(&dying->hash, head);
+unlock:
 	raw_spin_unlock_irqrestore(&dying_lock, flags);
-	return NULL;
+	return old;
 }
 
 static struct dying *take(struct hlist_head *table, const void *address)
@@ -87,8 +110,10 @@ static struct dying *take(struct hlist_head *table, const void *address)
 		return NULL;
 	raw_spin_lock_irqsave(&dying_lock, flags);
 	dying = find(head, inverted);
-	if (dying)
+	if (dying) {
 		hlist_del(&dying->hash);
+		nr_dying--;
+	}
 	raw_spin_unlock_irqrestore(&dying_lock, flags);
 	return dying;
 }
@@ -102,21 +127,11 @@ static struct dying *take(struct hlist_head *table, const void *address)
  */
 void scope_dying_uobject(const void *address, const struct scope_event_uobject *uobject)
 {
-	struct dying *dying = new_dying(address), *old;
-	struct hlist_head *head;
-	unsigned long flags;
+	struct dying *dying = new_dying(address);
 
-	if (!dying)
-		return;
-	dying->uobject = *uobject;
-	head = bucket(uobjects, dying->inverted);
-	raw_spin_lock_irqsave(&dying_lock, flags);
-	old = find(head, dying->inverted);
-	if (old)
-		hlist_del(&old->hash);
-	hlist_add_head(&dying->hash, head);
-	raw_spin_unlock_irqrestore(&dying_lock, flags);
-	kfree(old);
+	if (dying)
+		dying->uobject = *uobject;
+	kfree(add(uobjects, dying, true));
 }
 
 /**
@@ -147,14 +162,10 @@ bool scope_dying_take_uobject(const void *address, struct scope_event_uobject *u
 void scope_dying_dmabuf(const struct scope_event_dmabuf *dmabuf)
 {
 	struct dying *dying = new_dying(current);
-	unsigned long flags;
 
-	if (!dying)
-		return;
-	dying->dmabuf = *dmabuf;
-	raw_spin_lock_irqsave(&dying_lock, flags);
-	hlist_add_head(&dying->hash, bucket(dmabufs, dying->inverted));
-	raw_spin_unlock_irqrestore(&dying_lock, flags);
+	if (dying)
+		dying->dmabuf = *dmabuf;
+	kfree(add(dmabufs, dying, false));
 }
 
 /**
@@ -176,7 +187,7 @@ bool scope_dying_take_dmabuf(struct scope_event_dmabuf *dmabuf)
 }
 
 /**
- * scope_dying_dropped - objects that there was no memory for
+ * scope_dying_dropped - objects that there was no memory, or no room, for
  *
  * Return: their number since the module was loaded; their second event is missing
  */
@@ -195,6 +206,7 @@ static void clear(struct hlist_head *table)
 		hlist_for_each_entry_safe(dying, next, &table[n], hash) {
 			hlist_del(&dying->hash);
 			kfree(dying);
+			nr_dying--;
 		}
 }
 
