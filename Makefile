@@ -123,7 +123,7 @@ run:
 bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh \
-		bench_data_path.sh bench_commands.sh
+		bench_events.sh bench_data_path.sh bench_commands.sh
 
 # A debug kernel of another series: make debug KERNEL=7.3; of a tree: make debug KSRC=DIR
 debug:

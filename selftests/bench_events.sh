@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the lifetime events cost: the rate of allocating and freeing VARs with their probes
+# not registered, registered with the events off, and with the events on, beside dynamic
+# fprobe events on the same functions, which trace-cmd switches on.  Ratios, which hold
+# for a slow machine as for a fast one.
+# It is not run with the other tests; nothing of it fails but what cannot be measured.
+#
+#   BENCH_ROUNDS=9       how often each rate is measured
+#   BENCH_ROUND_MS=300   how long each time
+
+DIR=$(cd "$(dirname "$0")" && pwd)
+TRACEFS=/sys/kernel/tracing
+INSTANCE=$TRACEFS/instances/uobjscope_bench
+SWITCH=/sys/kernel/debug/uobjscope/trace
+
+# The script brings the kernel into a state, for event_rates.
+enter()
+{
+	echo 0 > $INSTANCE/events/uobjscope/enable
+	[ ! -e $INSTANCE/events/fprobes ] || echo 0 > $INSTANCE/events/fprobes/enable
+	case $1 in
+	unregistered) echo 0 > $SWITCH ;;
+	registered) echo 1 > $SWITCH ;;
+	on) echo 1 > $SWITCH && echo 1 > $INSTANCE/events/uobjscope/enable ;;
+	fprobe-events)
+		echo 0 > $SWITCH
+		trace-cmd start -q -B uobjscope_bench -e fprobes > /dev/null
+		;;
+	esac
+}
+
+if [ "$1" = --enter ]; then
+	enter "$2"
+	exit
+fi
+
+# shellcheck source=selftests/test_lib.sh
+. "$DIR/test_lib.sh"
+
+BENCH_ROUNDS=${BENCH_ROUNDS:-9}
+BENCH_ROUND_MS=${BENCH_ROUND_MS:-300}
+
+# As much of the arguments as the events tell: four values.
+WORDS="a=\$arg1:x64 b=+8(\$arg1):x64 c=+16(\$arg1):x64 d=+24(\$arg1):x32"
+
+# At which end of which functions an allocation and a free make events of ours; void where
+# there is no value to tell at the end.
+make_fprobe_events()
+{
+	while read -r symbol end; do
+		case $end in
+		begin) event="f:fprobes/$symbol $symbol $WORDS" ;;
+		end) event="f:fprobes/${symbol}_end $symbol%return ret=\$retval:x64" ;;
+		void) event="f:fprobes/${symbol}_end $symbol%return" ;;
+		esac
+		if ! echo "$event" >> $TRACEFS/dynamic_events; then
+			echo "$event: refused:"
+			cat $TRACEFS/error_log
+			return 1
+		fi
+	done << LIST
+rdma_alloc_begin_uobject end
+rdma_user_mmap_entry_insert_range end
+rdma_alloc_commit_uobject begin
+uverbs_destroy_uobject begin
+uverbs_destroy_uobject end
+rdma_user_mmap_entry_remove begin
+rdma_user_mmap_entry_remove void
+rdma_user_mmap_entry_free begin
+mlx5_ib_mmap_free void
+kvfree_call_rcu begin
+LIST
+}
+
+states()
+{
+	set -- "$BENCH_ROUNDS" "$BENCH_ROUND_MS"
+	for s in unregistered registered on; do
+		set -- "$@" $s "$0 --enter $s"
+	done
+	if ! command -v trace-cmd > /dev/null; then
+		echo "no trace-cmd: nothing to compare with"
+	else
+		make_fprobe_events || return 1
+		set -- "$@" fprobe-events "$0 --enter fprobe-events"
+	fi
+	"$DIR/event_rates" "$@" > "$w/rates" || return 1
+	sed 's/^/VARs allocated and freed a second, /' "$w/rates"
+}
+
+# All of them are there: as many as VARs were made in a second, or said to be lost.
+loss()
+{
+	enter on
+	: > $INSTANCE/trace
+	echo 16384 > $INSTANCE/buffer_size_kb
+	"$DIR/many" walk 1000 var > "$w/walk" || return 1
+	lost=$(sed -n 's/^overrun: //p' $INSTANCE/per_cpu/cpu*/stats | awk '{ n += $1 } END { print n }')
+	entries=$(sed -n 's/^entries: //p' $INSTANCE/per_cpu/cpu*/stats | awk '{ n += $1 } END { print n }')
+	missed=$(sed -n 's/.*missed=\([0-9]*\).*/\1/p' $SCOPE_DEBUGFS/events | awk '{ n += $1 } END { print n }')
+	echo "in a second: $entries events kept, $lost lost by the buffers, $missed calls missed by the probes"
+	[ "$entries" -gt 0 ]
+}
+
+print_all()	# NAME: the function's output is the result
+{
+	"$1" > "$w/said" 2>&1
+	rc=$?
+	sed 's/^/# /' "$w/said"
+	if [ $rc = 0 ]; then
+		ktap_test_pass "$1"
+	else
+		ktap_test_fail "$1"
+	fi
+}
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+[ -e $SWITCH ] || skip_all "no $SWITCH: load uobjscope.ko"
+[ -d $TRACEFS/instances ] || skip_all "no $TRACEFS: mount -t tracefs none $TRACEFS"
+ibdev_there || skip_all "no RDMA device: load mlx5_vhca.ko"
+w=$(mktemp -d)
+mkdir -p $INSTANCE
+had=$(cat $SWITCH)
+clean()
+{
+	enter unregistered
+	rmdir $INSTANCE
+	sed -n 's,^f[0-9]*:\(fprobes/[^ ]*\).*,-:\1,p' $TRACEFS/dynamic_events > "$w/remove"
+	while read -r e; do
+		echo "$e" >> $TRACEFS/dynamic_events
+	done < "$w/remove"
+	echo "$had" > $SWITCH
+	rm -rf "$w"
+}
+trap clean EXIT
+
+ktap_print_header
+plan 2
+print_all states
+print_all loss
+ktap_finished
