@@ -79,6 +79,23 @@ switch_refuses_nonsense()
 	[ "$(cat $SCOPE_DEBUGFS/trace)" = 1 ] || { echo "it is off now"; return 1; }
 }
 
+# The bars of the file, and all end.
+timeline_has_them()
+{
+	clear_trace
+	two_objects || return 1
+	uobjscope timeline $INSTANCE/trace > "$w/timeline" || return 1
+	for name in 'ufile [0-9]*' 'MLX5_VAR [0-9]*' 'DM [0-9]*'; do
+		for phase in b e; do
+			grep -q "{\"ph\":\"$phase\",\"name\":\"$name\"" "$w/timeline" && continue
+			echo "expected '$phase' of '$name' in:"
+			head -c 4000 "$w/timeline"
+			return 1
+		done
+	done
+	! grep -oE '.{200}"event":"(still there|before|lost)"' "$w/timeline"
+}
+
 # Not by modprobe -r, which takes mlx5_core as well, and with it the device.
 reload_provider()
 {
@@ -146,15 +163,17 @@ if [ -z "$listing" ]; then
 	switch 1 || skip_all "the lifetime events cannot be switched on: see the kernel log"
 	mkdir -p $INSTANCE
 	echo 1 > $INSTANCE/events/uobjscope/enable
+	w=$(mktemp -d)
 	absent=$(grep -c '^event .*on=0' $SCOPE_DEBUGFS/events)
-	trap 'rmdir $INSTANCE 2> /dev/null; [ ! -e $SCOPE_DEBUGFS/trace ] || switch 0' EXIT
+	trap 'rm -rf "$w"; rmdir $INSTANCE 2> /dev/null; [ ! -e $SCOPE_DEBUGFS/trace ] || switch 0' EXIT
 fi
 
 ktap_print_header
-plan 7
+plan 8
 run all_functions_are_probed
 run off_is_silent
 run switch_refuses_nonsense
+run timeline_has_them
 run provider_comes_and_goes
 run provider_comes_later
 run_with "$MODULE" "set UOBJSCOPE_KO to uobjscope.ko" module_goes_while_it_is_on

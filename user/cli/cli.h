@@ -135,6 +135,7 @@ int cmd_tree(const struct options *options);
 int cmd_diff(const struct options *options);
 int cmd_save(const struct options *options);
 int cmd_watch(const struct options *options);
+int cmd_timeline(const struct options *options);
 int cmd_holders(const struct options *options);
 
 #endif

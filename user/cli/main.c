@@ -42,6 +42,7 @@ static const struct command commands[] = {
 	{ "watch", cmd_watch, 0, 1, "at most one of var, dm, dmabuf, mmap, ufile, uobj" },
 	{ "holders", cmd_holders, 1, 1,
 	  "one of ino:N, pid:N, pid:N/fd:N, ufile:N, ufile:N/TYPE:HANDLE, ufile:N/mmap:PGOFF" },
+	{ "timeline", cmd_timeline, 0, 1, "at most one file" },
 };
 
 static const struct argp_option argp_options[] = {
@@ -70,6 +71,9 @@ static const char doc[] =
 	"  holders OBJECT                         who keeps it alive; OBJECT is one of ino:3,\n"
 	"                                         pid:77, pid:77/fd:5, ufile:2, ufile:2/DM:4,\n"
 	"                                         ufile:2/mmap:0x80000\n"
+	"  timeline [FILE]                        lifetime events as a picture for Perfetto or\n"
+	"                                         Chrome, of what trace-cmd report prints (- is\n"
+	"                                         standard input), or of the running kernel\n"
 	"\n"
 	"Exit status: 0 fine, 1 differences or nothing found, 2 wrong usage,\n"
 	"3 cannot read or not a snapshot.";
@@ -137,7 +141,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->nargs = state->argc - state->next - 1;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no command, expected show, tree, diff, save, watch or holders");
+		argp_error(state, "no command, expected one of those that --help names");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -171,6 +175,9 @@ static int check(const struct options *options, const struct command *command)
 		return wrong("diff", "two files and no -f, --fds or --debugfs");
 	if (command->run == cmd_save && options->json)
 		return wrong("save", "no --json: a snapshot is saved as the kernel prints it");
+	if (command->run == cmd_timeline && (options->file || options->fds || options->debugfs ||
+					     options->device || options->json))
+		return wrong("timeline", "a file, and no -d, -f, --fds, --debugfs or --json");
 	if (options->file && options->debugfs)
 		return wrong("-f", "either -f or --debugfs");
 	/* A file given to --fds, or standard input, can be read once. */
@@ -194,5 +201,5 @@ int main(int argc, char **argv)
 		status = check(&options, &commands[i]);
 		return status ? status : commands[i].run(&options);
 	}
-	return wrong(options.command, "one of show, tree, diff, save, watch, holders");
+	return wrong(options.command, "one of show, tree, diff, save, watch, holders, timeline");
 }

@@ -247,7 +247,7 @@ usage()		# MESSAGE ARGUMENT...
 }
 
 usage "no command"
-usage "expected one of show, tree, diff, save, watch, holders" frobnicate
+usage "expected one of show, tree, diff, save, watch, holders, timeline" frobnicate
 usage "expected one of var, dm" show frobnicate
 usage "expected one of var, dm" show attach
 usage "expected at most one of" show var dm
@@ -257,6 +257,9 @@ usage "expected two files" diff a b c
 usage "expected two files and no -f" diff -f x a b
 usage "expected one file" save
 usage "expected one of ino:N" holders
+usage "expected at most one file" timeline a b
+usage "expected a file, and no -d" timeline --json
+usage "expected a file, and no -d" timeline -f "$samples/live.txt"
 usage "no -n and no --count" show -n 1
 usage "from 0.01 to 86400" watch -n 0
 usage "from 0.01 to 86400" watch -n nan
@@ -441,6 +444,44 @@ assert c["holders"][2]["mr"]["mrn"] == 3 and c["holders"][0]["fd"]["pid"] == 155
 json 'assert j[0]["counts"][1]["value"] is None and j[0]["counts"][1]["unexplained"] == 1' \
 	"${live[@]}" -j holders ufile:3
 end json
+
+# ---- timeline
+
+# Of each bar: kind, name, ufile, begin and end in ms, and the events of these.
+json 'e = j["traceEvents"]
+begin = {b["id"]: b for b in e if b["ph"] == "b"}
+bars = [(b["cat"], b["name"], b["pid"], round(b["ts"] / 1e3), round(d["ts"] / 1e3),
+	 b["args"]["event"], d["args"]["event"])
+	for d in e if d["ph"] == "e" for b in [begin.pop(d["id"])]]
+assert not begin, begin
+assert sorted(bars) == [
+	("dma-buf", "dma-buf 00000000000000d1", 3, 0, 600, "before", "dmabuf_release"),
+	("mapping", "mapping 0x7f0000000000", 7, 200, 400, "vma_open", "vma_close"),
+	("mmap entry", "mmap entry 00000000000000e1", 7, 100, 500, "mmap_entry_insert", "mmap_entry_free"),
+	("ufile", "ufile 7", 7, 0, 600, "ufile_open", "still there"),
+	("uobject", "MLX5_VAR 2", 7, 100, 500, "uobject_commit", "uobject_destroyed")], bars
+marks = [m["name"] for m in e if m["ph"] == "i"]
+assert marks == ["uobject_alloc", "command", "uobject_destroy", "uobject_destroyed", "var_free"], marks
+assert [m["args"]["pid"] for m in e if m["name"] == "command"] == [77]
+assert [m["args"]["name"] for m in e if m["ph"] == "M"] == ["ufile 7 of many (231)"]' \
+	timeline "$samples/trace.txt"
+stdin=$samples/trace.txt json 'assert len(j["traceEvents"]) == 16' timeline -
+stdin=/dev/null
+sed 's/^/CPU:1 [LOST 3 EVENTS]\n/' "$samples/trace.txt" > "$scratch/lost"
+run timeline "$scratch/lost"
+expect_status 0
+expect_error "events were lost"
+end timeline
+
+for bad in "$samples/live.txt:no lifetime events" "$scratch/none:cannot open" "$scratch:cannot" \
+	"$scratch/dat:expected what trace-cmd report prints"; do
+	printf '\027\010\104tracing6\0' > "$scratch/dat"
+	run timeline "${bad%%:*}"
+	expect_status 3
+	expect_no_out
+	expect_error "${bad#*:}"
+done
+end timeline-refuses
 
 sed 's/comm=m6/comm=%ff%c3%a4%f0%9f%98%80%ed%a0%80%22%5c%1b/' "$samples/live.txt" > "$scratch/utf8"
 json 'assert j["ufile"][0]["comm"] == "\ufffd\u00e4\U0001f600\ufffd\ufffd\ufffd\"\\\x1b", j["ufile"][0]["comm"]' \
