@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests that need no guest: of the lab's scripts, of the runner's parsers, of what checks
-# invariants and coverage, of libuobjscope and the uobjscope command on snapshots that were
-# saved, and of what of uobjscope.ko makes text, compiled for the host.
+# Tests that need no guest: of the lab's scripts, of the runner's parsers, of what others
+# read in its results, of what checks invariants and coverage, of libuobjscope and the
+# uobjscope command on snapshots that were saved, and of what of uobjscope.ko makes text,
+# compiled for the host.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lab/lib.sh"
@@ -39,6 +40,10 @@ unit_tests()
 }
 
 unit_tests runner "$TOP/scripts/runner/tests/test_results.py"
+source=$("$LAB/kernel.sh" source)
+readers=$("$LAB/readers.sh")
+KUNIT_PY=$source/tools/testing/kunit/kunit.py PYTHONPATH=$readers unit_tests readers \
+	"$TOP/scripts/runner/tests/test_readers.py"
 unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
 unit_tests coverage "$TOP/scripts/tests/test_coverage.py"
 
@@ -67,7 +72,6 @@ take_tap()
 		check "$prefix-tests-end-well" show_and_fail '' "$said.tap"
 }
 
-source=$("$LAB/kernel.sh" source)
 take_tap kernel inside --bind "$source:/ksrc" /src/user/tests/kernel/run.sh /out/kernel /ksrc
 take_tap user inside make -s -C /src/user OUTPUT=/out/user check
 tally_end

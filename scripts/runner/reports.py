@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The files that other programs read: KTAP in both nestings, and JUnit XML."""
+"""The files that other programs read: KTAP in both nestings, flat TAP, and JUnit XML."""
 
 from xml.sax.saxutils import escape, quoteattr
 
@@ -82,6 +82,18 @@ def kselftest(programs):
         if is_plain(program) and program.tests[0].status == XFAIL:
             directive = directive_of(program.tests[0])
         yield result_line(number, title, program_failed(program), directive)
+
+
+def tap(programs):
+    """A line a test and no nesting, for readers that take a nested result for a comment.
+    TAP 12, which has no version line: with that of 13 python3-tap wants a parser of YAML."""
+    tests = [(p, t) for p in programs for t in p.tests]
+    yield f"1..{len(tests)}"
+    for number, (program, test) in enumerate(tests, 1):
+        if test.status == FAIL:
+            yield f"# {clean(test.reason)}"
+        name = program.short if is_plain(program) else f"{program.short}.{test.name}"
+        yield result_line(number, name, test.status == FAIL, directive_of(test))
 
 
 def junit(programs, lane):

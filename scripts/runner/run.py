@@ -664,6 +664,7 @@ class Run:
     def report(self):
         for name, lines in (("kselftest.tap", reports.kselftest(self.programs)),
                             ("results.ktap", reports.ktap(self.programs)),
+                            ("results.tap", reports.tap(self.programs)),
                             ("junit.xml", reports.junit(self.programs, self.lane)),
                             ("summary.txt", reports.table(self.programs))):
             with open(os.path.join(self.results, name), "w", encoding="utf-8") as out:
