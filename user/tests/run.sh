@@ -118,7 +118,8 @@ installs()
 	local file
 	"$MAKE" OUTPUT="$OUTPUT" DESTDIR="$scratch/root" PREFIX=/usr install || return 1
 	for file in bin/uobjscope lib/libuobjscope.a lib/libuobjscope.so include/uobjscope.h \
-		share/man/man1/uobjscope.1 share/bash-completion/completions/uobjscope \
+		share/man/man1/uobjscope.1 share/man/man3/libuobjscope.3 \
+		share/bash-completion/completions/uobjscope \
 		lib/pkgconfig/uobjscope.pc; do
 		[ -s "$scratch/root/usr/$file" ] || { echo "no $file"; return 1; }
 	done
@@ -130,6 +131,53 @@ installs()
 		LD_LIBRARY_PATH=$scratch/root/usr/lib "$scratch/user"
 }
 step build.install installs
+
+# The manual's example, built with nothing but what pkg-config says of the folder that was
+# installed to last, with the library of either kind.
+builds_with_pkg_config()
+{
+	local root=$scratch/root linked flags pc version
+	pc=(env PKG_CONFIG_PATH="$root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root" pkg-config)
+	version=$("$root/usr/bin/uobjscope" -V | grep -oE '[0-9]+([.][0-9]+){2}')
+	"${pc[@]}" --exact-version="$version" uobjscope ||
+		{ "${pc[@]}" --modversion uobjscope; return 1; }
+	sed '1,/^[.]Sh EXAMPLES/d; 1,/^[.]Bd/d; /^[.]Ed/,$d; s/\\e/\\/g' \
+		"$root/usr/share/man/man3/libuobjscope.3" > "$scratch/reads.c"
+	sed -nE 's/^ufile .* ref=([0-9]+) .* pid=([0-9]+) .*/pid \2 ref \1/p' $samples/live.txt \
+		> "$scratch/expected"
+	for linked in "" -static; do
+		flags=$("${pc[@]}" --cflags --libs ${linked:+--static} uobjscope) || return 1
+		# shellcheck disable=SC2086
+		"$CC" -Wall -Werror $linked "$scratch/reads.c" $flags -o "$scratch/reads" &&
+			LD_LIBRARY_PATH=$root/usr/lib "$scratch/reads" $samples/live.txt \
+				> "$scratch/read" || return 1
+		diff "$scratch/expected" "$scratch/read" && grep -q . "$scratch/read" || return 1
+		# It asks for the library by the name that stays when the version does not.
+		[ -n "$linked" ] || readelf -d "$scratch/reads" |
+			grep -q 'NEEDED.*\[libuobjscope.so.0\]' || return 1
+	done
+}
+step build.pkg-config builds_with_pkg_config
+
+# What was built for one folder is installed in another: the file says that one.
+other_prefix()
+{
+	local root=$scratch/other
+	"$MAKE" OUTPUT="$OUTPUT" DESTDIR="$root" PREFIX=/opt/u LIBDIR=/opt/u/lib64 install ||
+		return 1
+	grep -x 'libdir=/opt/u/lib64' "$root/opt/u/lib64/pkgconfig/uobjscope.pc" &&
+		grep -x 'includedir=/opt/u/include' "$root/opt/u/lib64/pkgconfig/uobjscope.pc"
+}
+step build.install-elsewhere other_prefix
+
+uninstalls()
+{
+	touch "$scratch/root/usr/bin/another"
+	"$MAKE" OUTPUT="$OUTPUT" DESTDIR="$scratch/root" PREFIX=/usr uninstall || return 1
+	(cd "$scratch/root" && find . ! -type d) > "$scratch/left"
+	diff - "$scratch/left" <<< ./usr/bin/another
+}
+step build.uninstall uninstalls
 
 # ---- the tests
 
