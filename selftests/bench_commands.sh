@@ -13,7 +13,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 
 BENCH_COMMANDS=${BENCH_COMMANDS:-2000}
 BENCH_IDLE_S=${BENCH_IDLE_S:-10}
-MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
+MODULE=$VHCA_MODULE
 PARAMETERS=/sys/module/mlx5_vhca/parameters
 REPEAT=3
 
@@ -98,8 +98,11 @@ command_round_trip()
 			sub("median_ns=", "", $1)
 			sub("p99_ns=", "", $2)
 			sub("per_second=", "", $3)
-			printf "command round trip: median %.1f us, 99th percentile %.1f us, %d a second;", $1 / 1000, $2 / 1000, $3
-			printf " of a mean of %.1f us the device executes for %.1f us, the rest is the driver, the wait for the thread, and the call\n", 1000000 / $3, device / n / 1000
+			printf "command round trip: median %.1f us, 99th percentile %.1f us, %d a second;",
+				$1 / 1000, $2 / 1000, $3
+			printf " of a mean of %.1f us the device executes for %.1f us,",
+				1000000 / $3, device / n / 1000
+			print " the rest is the driver, the wait for the thread, and the call"
 		}'
 	done
 }

@@ -14,7 +14,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
 . "$DIR/test_lib.sh"
 
-MODULE=${UOBJSCOPE_KO:-/uobjscope/modules/uobjscope.ko}
+MODULE=${UOBJSCOPE_KO:-$(module_file uobjscope)}
 BENCH_COUNTS=${BENCH_COUNTS:-100 1000 5000}
 BENCH_TIMES=${BENCH_TIMES:-15}
 BENCH_MS=${BENCH_MS:-100}

@@ -9,7 +9,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
 . "$DIR/test_lib.sh"
 
-MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
+MODULE=$VHCA_MODULE
 PARAMETERS=/sys/module/mlx5_vhca/parameters
 SEED=${SEED:-$(date +%s)}
 FUZZ=5000

@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
+#include "common/helper_module.h"
 #include "common/importer.h"
 
 #define DM_SIZE	8192
@@ -149,13 +150,13 @@ static int vhca_parameters(char *to, size_t size)
 
 TEST_F_TIMEOUT(importer_device, removed, 120)
 {
-	const char *file = getenv("MLX5_VHCA_KO") ?: "/uobjscope/modules/mlx5_vhca.ko";
+	const char *file = getenv("MLX5_VHCA_KO");
 	struct dmabuf_importer_export export = { .size = DM_SIZE };
 	char parameters[1024];
 	uint32_t id;
 	int fd, err;
 
-	fd = open(file, O_RDONLY | O_CLOEXEC);
+	fd = file ? open(file, O_RDONLY | O_CLOEXEC) : helper_open("mlx5_vhca");
 	if (fd < 0 || vhca_parameters(parameters, sizeof(parameters)))
 		SKIP(return, "mlx5_vhca.ko cannot be loaded again: name it in MLX5_VHCA_KO");
 	importer_export(self->imp, &export);

@@ -8,7 +8,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/test_lib.sh
 . "$DIR/test_lib.sh"
 
-MODULE=${UOBJSCOPE_KO:-/uobjscope/modules/uobjscope.ko}
+MODULE=${UOBJSCOPE_KO:-$(module_file uobjscope)}
 PDS=300 MRS=450 CQS=50 VARS=200	# a thousand
 CHURN_MS=3000
 ROUNDS=3

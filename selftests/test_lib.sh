@@ -3,10 +3,26 @@
 #
 # What the shell tests have in common; sourced by them, with DIR set.
 
+# It is beside the collection, whose name in a kernel tree is one of two folders.
+ktap_helpers=$DIR/../kselftest/ktap_helpers.sh
+[ -r "$ktap_helpers" ] || ktap_helpers=$DIR/../../kselftest/ktap_helpers.sh
 # A missing file would end this shell with a status that kselftest takes for XFAIL.
-[ -r "$DIR/../kselftest/ktap_helpers.sh" ] || { echo "no ktap_helpers.sh"; exit 4; }
+[ -r "$ktap_helpers" ] || { echo "no ktap_helpers.sh"; exit 4; }
 # shellcheck source=/dev/null
-. "$DIR/../kselftest/ktap_helpers.sh"
+. "$ktap_helpers"
+
+# The uobjscope command, where it was built with the tests and not installed.
+PATH=$PATH:$DIR
+
+# module_file NAME: where it is, or would be: with the tests, or where the lab has it.
+module_file()
+{
+	if [ -r "$DIR/modules/$1.ko" ]; then
+		echo "$DIR/modules/$1.ko"
+	else
+		echo "/uobjscope/modules/$1.ko"
+	fi
+}
 
 # shellcheck disable=SC2034
 VHCA_DEBUGFS=/sys/kernel/debug/mlx5_vhca
@@ -202,7 +218,7 @@ hold_end()
 unbind() { echo "$pci" > $driver/unbind && wait_for "end of the ib_device" ibdev_gone; }
 bind() { echo "$pci" > $driver/bind && wait_for "ib_device" ibdev_there; }
 
-VHCA_MODULE=${MLX5_VHCA_KO:-/uobjscope/modules/mlx5_vhca.ko}
+VHCA_MODULE=${MLX5_VHCA_KO:-$(module_file mlx5_vhca)}
 VHCA_PARAMETERS=/sys/module/mlx5_vhca/parameters
 
 cat_parameter() { cat "$VHCA_PARAMETERS/$1"; }

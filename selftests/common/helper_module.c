@@ -10,7 +10,7 @@
 #include "helper_module.h"
 #include "text.h"
 
-static int open_module(const char *name)
+int helper_open(const char *name)
 {
 	static const char * const folders[] = { "", "modules/" };
 	char self[2048], path[4096];
@@ -37,7 +37,7 @@ static int open_module(const char *name)
 
 int helper_load(const char *name, const char *parameters)
 {
-	int fd = open_module(name);
+	int fd = helper_open(name);
 	int err;
 
 	if (fd < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Modules that force a fault: loaded for one test, and unloaded by it.
+ * The modules that tests load: where they are, and those that force a fault, which are
+ * loaded for one test and unloaded by it.
  */
 #ifndef _SELFTESTS_HELPER_MODULE_H
 #define _SELFTESTS_HELPER_MODULE_H
@@ -8,12 +9,20 @@
 #include <stdbool.h>
 
 /**
- * helper_load() - load a module of modules/
+ * helper_open() - open the file of a module
+ * @name: its name
+ *
+ * The file is looked for in the program's folder, in its folder modules/, where kselftest
+ * installs what a kernel tree has built, and in /uobjscope/modules, where the lab has it.
+ *
+ * Return: a descriptor for finit_module(), or -1 with errno set.
+ */
+int helper_open(const char *name);
+
+/**
+ * helper_load() - load a module that helper_open() finds
  * @name: its name
  * @parameters: "PARAMETER=VALUE ...", empty for none
- *
- * The file is looked for in the program's folder, in its folder modules/ and in
- * /uobjscope/modules.
  *
  * Return: 0, ENOENT if there is no such file, or the errno of finit_module(), which
  * is written as a diagnostic.  A module that is loaded already is EEXIST.

@@ -10,12 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "helper_module.h"
 #include "importer.h"
 #include "text.h"
 
 #define DMABUF_DEBUGFS	"/sys/kernel/debug/dma_buf"
 
-#define LAB_FILE	"/uobjscope/modules/" IMPORTER_MODULE ".ko"
 #define PATIENCE_MS	20000
 
 int _importer_load(const char *parameters)
@@ -23,7 +23,7 @@ int _importer_load(const char *parameters)
 	const char *file = getenv("DMABUF_IMPORTER_KO");
 	int fd, err;
 
-	fd = open(file ? file : LAB_FILE, O_RDONLY | O_CLOEXEC);
+	fd = file ? open(file, O_RDONLY | O_CLOEXEC) : helper_open(IMPORTER_MODULE);
 	if (fd < 0)
 		return errno;
 	err = syscall(SYS_finit_module, fd, parameters, 0) ? errno : 0;

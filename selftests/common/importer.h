@@ -19,7 +19,7 @@
  * importer_missing() - load the module, if need be
  *
  * The module is the file that the environment variable DMABUF_IMPORTER_KO names,
- * else the one of the lab, else what modprobe finds.
+ * else the one that helper_open() finds, else what modprobe finds.
  *
  * Return: NULL, or why there is no importer, as the text for a SKIP.
  */

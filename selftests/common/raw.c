@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../modules/mlx5_raw_command.h"
+#include "helper_module.h"
 #include "raw.h"
 #include "text.h"
 
@@ -33,44 +34,22 @@ struct raw_live {
 	size_t len;
 };
 
-static bool raw_load_file(const char *path)
+bool raw_load(void)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const char *named = getenv("MLX5_RAW_COMMAND_KO");
 	bool done;
+	int fd;
 
+	if (!access(RAW_DEVICE, F_OK))
+		return false;
+	fd = named ? open(named, O_RDONLY | O_CLOEXEC) : helper_open(RAW_NAME);
 	if (fd < 0)
 		return false;
 	done = !syscall(SYS_finit_module, fd, "", 0);
 	if (!done && errno != EEXIST)
-		diag("%s does not load: %s", path, strerror(errno));
+		diag(RAW_FILE " does not load: %s", strerror(errno));
 	close(fd);
 	return done;
-}
-
-bool raw_load(void)
-{
-	static const char * const beside[] = { "/" RAW_FILE, "/modules/" RAW_FILE };
-	const char *named = getenv("MLX5_RAW_COMMAND_KO");
-	char path[4096 + sizeof("/modules/" RAW_FILE)];
-	char *folder;
-	ssize_t n;
-	size_t i;
-
-	if (!access(RAW_DEVICE, F_OK))
-		return false;
-	if (named)
-		return raw_load_file(named);
-	n = readlink("/proc/self/exe", path, 4096);
-	if (n > 0) {
-		path[n] = 0;
-		folder = strrchr(path, '/');
-		for (i = 0; folder && i < sizeof(beside) / sizeof(*beside); i++) {
-			snprintf(folder, path + sizeof(path) - folder, "%s", beside[i]);
-			if (raw_load_file(path))
-				return true;
-		}
-	}
-	return raw_load_file("/uobjscope/modules/" RAW_FILE);
 }
 
 int raw_unload(void)

@@ -47,7 +47,7 @@ struct raw {
  *
  * The module keeps mlx5_core from being unloaded, so it should be there no
  * longer than needed.  Its file is the one that MLX5_RAW_COMMAND_KO names, else
- * the one beside the program or in its folder modules, else the lab's.
+ * the one that helper_open() finds.
  *
  * Return: whether it was loaded by this call, and raw_unload() is due.
  */
