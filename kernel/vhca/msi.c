@@ -17,7 +17,6 @@
 #include <linux/irqdomain.h>
 #include <linux/msi.h>
 #include <asm/irqdomain.h>
-#include <asm/msi.h>
 
 #include "compat.h"
 #include "vhca.h"
