@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests that need no guest: of the lab's scripts, of the runner's parsers, of what others
-# read in its results, of what checks invariants and coverage, of libuobjscope and the
-# uobjscope command on snapshots that were saved, and of what of uobjscope.ko makes text,
-# compiled for the host.
+# read in its results, of what checks invariants and coverage, of the examples for a CI, of
+# libuobjscope and the uobjscope command on snapshots that were saved, and of what of
+# uobjscope.ko makes text, compiled for the host.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lab/lib.sh"
@@ -27,8 +27,8 @@ show_and_fail()	# what grep is to find; without arguments, all
 # unit_tests PREFIX FILE: its results become ours.
 unit_tests()
 {
-	local prefix=$1 name verdict
-	python3 "$2" -v > "$said" 2>&1 || :
+	local prefix=$1 name verdict status=0 before=$failed
+	python3 "$2" -v > "$said" 2>&1 || status=$?
 	while read -r name verdict; do
 		if [ "$verdict" = ok ]; then
 			check "$prefix-$name" true
@@ -37,6 +37,9 @@ unit_tests()
 		fi
 	done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 \2/p' "$said")
 	grep -q '^Ran [1-9]' "$said" || check "$prefix-unit-tests" show_and_fail
+	# A part of a test that fails has a line of another form.
+	[ "$status" = 0 ] || [ "$failed" -gt "$before" ] ||
+		check "$prefix-unit-tests-end-well" show_and_fail
 }
 
 unit_tests runner "$TOP/scripts/runner/tests/test_results.py"
@@ -46,6 +49,7 @@ KUNIT_PY=$source/tools/testing/kunit/kunit.py PYTHONPATH=$readers unit_tests rea
 	"$TOP/scripts/runner/tests/test_readers.py"
 unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
 unit_tests coverage "$TOP/scripts/tests/test_coverage.py"
+PYTHONPATH=$readers unit_tests ci "$TOP/scripts/tests/test_ci.py"
 
 # In the root file system, which has all that they want.
 inside()
