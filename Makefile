@@ -57,7 +57,8 @@ export DEBUG
 endif
 
 .PHONY: help run shell test bench coverage golden debug mutants drgn lint test-host test-runner test-machines \
-	test-faults test-skips lab modules modules_install selftests clean distclean
+	test-faults test-skips lab modules modules_install selftests \
+	in-tree in-tree-patches in-tree-test clean distclean
 
 help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
@@ -82,6 +83,9 @@ help:
 	@echo '  make modules          kernel modules for KDIR (default: the running kernel)'
 	@echo '  make modules_install  install them there'
 	@echo '  make selftests        the test programs (KSFT= a kernel tree'\''s tools/testing/selftests)'
+	@echo '  make in-tree TREE=DIR install the suite in a kernel tree'
+	@echo '  make in-tree-patches TREE=DIR OUT=DIR   the same as patches'
+	@echo '  make in-tree-test     build, pack, run and clean it there'
 	@echo 'And:'
 	@echo '  make clean            remove what was built here'
 	@echo '  make distclean        the same, and the results'
@@ -192,6 +196,18 @@ KSRC ?=
 modules modules_install:
 	@scripts/check-kdir.sh '$(KDIR)' '$(KSRC)'
 	$(MAKE) -C '$(KDIR)' M='$(CURDIR)' $(if $(KSRC),KSRC='$(abspath $(KSRC))') $@
+
+# The suite in a kernel tree, see Documentation/upstreaming.rst.
+in-tree:
+	@scripts/in-tree/install.sh $(if $(TREE),'$(TREE)')
+
+in-tree-patches:
+	@scripts/in-tree/patches.sh $(if $(TREE),'$(TREE)') $(if $(OUT),'$(OUT)')
+
+in-tree-test:
+	@scripts/lab/host-packages.sh test
+	@scripts/in-tree/tests/run.sh
+	@scripts/in-tree/tests/guest.sh
 
 selftests:
 	$(MAKE) -C selftests all
