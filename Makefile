@@ -58,6 +58,7 @@ endif
 
 .PHONY: help run shell test bench coverage golden debug mutants drgn lint test-host test-runner test-machines \
 	test-faults test-skips lab modules modules_install selftests \
+	install install-user uninstall uninstall-user dist package package-test \
 	in-tree in-tree-patches in-tree-test clean distclean
 
 help:
@@ -81,11 +82,16 @@ help:
 	@echo '  make lab              make the caches, build nothing'
 	@echo 'Outside the lab:'
 	@echo '  make modules          kernel modules for KDIR (default: the running kernel)'
-	@echo '  make modules_install  install them there'
-	@echo '  make selftests        the test programs (KSFT= a kernel tree'\''s tools/testing/selftests)'
+	@echo '  make modules_install  install them there (INSTALL_MOD_PATH=)'
+	@echo '  make install-user     library, command, manual page, header (DESTDIR=, PREFIX=)'
+	@echo '  make install          both; make uninstall, or uninstall-user, removes them'
+	@echo '  make dist             the sources of HEAD as a tarball in build/'
+	@echo '  make package          Debian packages of them, made in the lab'
+	@echo '  make package-test     are tarball and packages what they should be?'
 	@echo '  make in-tree TREE=DIR install the suite in a kernel tree'
 	@echo '  make in-tree-patches TREE=DIR OUT=DIR   the same as patches'
 	@echo '  make in-tree-test     build, pack, run and clean it there'
+	@echo '  make selftests        the test programs (KSFT= a kernel tree'\''s tools/testing/selftests)'
 	@echo 'And:'
 	@echo '  make clean            remove what was built here'
 	@echo '  make distclean        the same, and the results'
@@ -193,9 +199,37 @@ lab:
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KSRC ?=
 
+# A root folder for packages is one for modules as well.
+INSTALL_MOD_PATH ?= $(DESTDIR)
+PREFIX ?= /usr/local
+
 modules modules_install:
 	@scripts/check-kdir.sh '$(KDIR)' '$(KSRC)'
-	$(MAKE) -C '$(KDIR)' M='$(CURDIR)' $(if $(KSRC),KSRC='$(abspath $(KSRC))') $@
+	$(MAKE) -C '$(KDIR)' M='$(CURDIR)' $(if $(KSRC),KSRC='$(abspath $(KSRC))') \
+		$(if $(INSTALL_MOD_PATH),INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)') $@
+
+install: install-user modules
+	@$(MAKE) --no-print-directory modules_install
+
+install-user:
+	$(MAKE) -C user install PREFIX='$(PREFIX)'
+
+uninstall-user:
+	$(MAKE) -C user uninstall PREFIX='$(PREFIX)'
+
+uninstall: uninstall-user
+	scripts/uninstall-modules.sh '$(KDIR)' '$(INSTALL_MOD_PATH)'
+
+dist:
+	@scripts/packaging/dist.sh
+
+package:
+	@scripts/lab/host-packages.sh test
+	@scripts/packaging/deb.sh
+
+package-test:
+	@scripts/lab/host-packages.sh test
+	@scripts/packaging/tests/run.sh
 
 # The suite in a kernel tree, see Documentation/upstreaming.rst.
 in-tree:

@@ -125,6 +125,7 @@ notes+=("machines: not run, they take seven minutes more: make test-machines")
 notes+=("slow faults: not run, they wait for the driver's patience to end: make test-faults")
 notes+=("skips: not run, they take some minutes more: make test-skips")
 notes+=("in a kernel tree: not tried, it is built there twice: make in-tree-test")
+notes+=("packages: not made, they want a root file system of their own: make package-test")
 
 echo
 printf '%-12s %7s %7s %8s\n' part passed failed skipped

@@ -6,6 +6,7 @@
 #
 # Both are read-only there, and so is what is bound without :rw or :cow; what is written
 # to a folder with :cow (copy on write) is in memory and gone afterwards.  /tmp is a tmpfs.
+# ROOTFS= names another root file system than the lab's.
 # The mounts live in a name space of their own and go when the command ends.
 
 # shellcheck source=scripts/lab/lib.sh
@@ -58,7 +59,7 @@ while [ "${1:-}" = --bind ]; do
 	shift 2
 done
 [ $# -gt 0 ] || die "in-rootfs.sh: no command given"
-rootfs=$("$LAB/rootfs.sh")
+rootfs=${ROOTFS:-$("$LAB/rootfs.sh")}
 kernel=$("$LAB/kernel.sh" path)
 # The build tree of a developer's own kernel lies elsewhere.
 [ ! -e "$kernel/tree" ] || binds+=(--bind \
