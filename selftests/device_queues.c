@@ -120,7 +120,8 @@ TEST_F(device_queues, cq_of_what_does_not_fit)
 	ASSERT_REFUSED(IFC_BAD_PARAM, cq, DEVX_SET(cqc, cqc, log_cq_size, 31));
 	ASSERT_REFUSED(IFC_BAD_INP_LEN, cq, DEVX_SET(cqc, cqc, log_cq_size, 7));
 	ASSERT_REFUSED(IFC_BAD_INP_LEN, cq, DEVX_SET(cqc, cqc, cqe_sz, 1));
-	ASSERT_REFUSED(IFC_BAD_PARAM, cq, DEVX_SET(cqc, cqc, cqe_sz, 2));
+	ASSERT_REFUSED(IFC_BAD_INP_LEN, cq, DEVX_SET(cqc, cqc, cqe_sz, 2));
+	ASSERT_REFUSED(IFC_BAD_PARAM, cq, DEVX_SET(cqc, cqc, cqe_sz, 3));
 	ASSERT_REFUSED(IFC_BAD_PARAM, cq, DEVX_SET(cqc, cqc, log_page_size, 31));
 	ASSERT_REFUSED(IFC_BAD_RES, cq, DEVX_SET(cqc, cqc, c_eqn_or_apu_element, 0));
 	ASSERT_REFUSED(IFC_BAD_RES, cq, DEVX_SET(cqc, cqc, c_eqn_or_apu_element, 0xfe));
@@ -164,6 +165,138 @@ TEST_F(device_queues, qp_of_what_does_not_fit)
 }
 
 /* What the ledger says of a QP's state. */
+/* A CREATE_RMP that must succeed: sixteen requests of 32 bytes in the spare page. */
+#define RMP_BYTES	(DEVX_ST_SZ_BYTES(create_rmp_in) + 8)
+#define LOG_REQUESTS	4
+
+static void rmp_in(const struct raw_queues *q, uint32_t *in)
+{
+	void *wq = DEVX_ADDR_OF(create_rmp_in, in, ctx.wq);
+
+	memset(in, 0, RMP_BYTES);
+	DEVX_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
+	DEVX_SET(wq, wq, pd, q->pd);
+	DEVX_SET(wq, wq, log_wq_sz, LOG_REQUESTS);
+	DEVX_SET(wq, wq, log_wq_stride, 5);
+	DEVX_SET(wq, wq, lwm, 3);
+	DEVX_SET64(wq, wq, dbr_addr, q->spare_address + 2048);
+	DEVX_SET64(wq, wq, pas[0], q->spare_address);
+}
+
+TEST_F(device_queues, rmp_of_what_does_not_fit)
+{
+	uint32_t in[RMP_BYTES / 4], out[DEVX_ST_SZ_DW(create_rmp_out)];
+	uint32_t query[DEVX_ST_SZ_DW(query_rmp_in)] = {}, seen[DEVX_ST_SZ_DW(query_rmp_out)];
+	uint32_t modify[DEVX_ST_SZ_DW(modify_rmp_in)] = {};
+	void *wq = DEVX_ADDR_OF(create_rmp_in, in, ctx.wq);
+	uint32_t rmpn;
+
+#define ASSERT_RMP_REFUSED(status, set) \
+do { \
+	rmp_in(&self->queues, in); \
+	set; \
+	ASSERT_STATUS(status, raw_send(&self->raw, in, RMP_BYTES, out, sizeof(out))) \
+		TH_LOG(#set); \
+} while (0)
+	marker_expect("mlx5_vhca: .* not RAM, refused");
+	marker_expect("mlx5_vhca: .* violation: destroy_of_busy ");
+	ASSERT_STATUS(IFC_OK, raw_queues_begin(&self->queues));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET(wq, wq, log_wq_sz, 16));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET(wq, wq, log_wq_stride, 4));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET(wq, wq, log_wq_stride, 10));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET(wq, wq, wq_type, 1));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET(wq, wq, wq_umem_valid, 1));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET(wq, wq, log_wq_pg_sz, 31));
+	ASSERT_RMP_REFUSED(IFC_BAD_INP_LEN, DEVX_SET(wq, wq, log_wq_sz, 8));
+	ASSERT_RMP_REFUSED(IFC_BAD_RES, DEVX_SET(wq, wq, pd, RAW_NOBODY));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET64(wq, wq, dbr_addr, NOT_RAM));
+	ASSERT_RMP_REFUSED(IFC_BAD_PARAM, DEVX_SET64(wq, wq, pas[0], NOT_RAM));
+	ASSERT_LEDGER(0, "rmp");
+	ASSERT_RMP_REFUSED(IFC_OK, DEVX_SET(wq, wq, lwm, 3));
+	rmpn = DEVX_GET(create_rmp_out, out, rmpn);
+
+	/* The limit is read as it was given, and set. */
+	DEVX_SET(query_rmp_in, query, opcode, MLX5_CMD_OP_QUERY_RMP);
+	DEVX_SET(query_rmp_in, query, rmpn, rmpn);
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, query, seen));
+	ASSERT_EQ(3u, DEVX_GET(query_rmp_out, seen, rmp_context.wq.lwm));
+	ASSERT_EQ(self->queues.pd, DEVX_GET(query_rmp_out, seen, rmp_context.wq.pd));
+	DEVX_SET(modify_rmp_in, modify, opcode, MLX5_CMD_OP_MODIFY_RMP);
+	DEVX_SET(modify_rmp_in, modify, rmpn, rmpn);
+	DEVX_SET(modify_rmp_in, modify, bitmask.lwm, 1);
+	DEVX_SET(modify_rmp_in, modify, ctx.wq.lwm, 7);
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, modify, out));
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, query, seen));
+	ASSERT_EQ(7u, DEVX_GET(query_rmp_out, seen, rmp_context.wq.lwm));
+
+	/* The PD goes after it. */
+	ASSERT_STATUS(IFC_BAD_RES_STATE,
+		      raw_name(&self->raw, MLX5_CMD_OP_DEALLOC_PD, 0, self->queues.pd));
+	ASSERT_VIOLATION("destroy_of_busy", self->queues.pd, 1, "pd");
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DESTROY_RMP, 0, rmpn));
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DEALLOC_PD, 0, self->queues.pd));
+	ASSERT_NO_VIOLATION();
+}
+
+/* Where CREATE_CQ has the umem, for which mlx5_ifc.h has no names; in dwords. */
+#define CQ_UMEM_OFFSET	(0x2a0 / 32)	/* the lower half */
+#define CQ_UMEM_ID	(0x2c0 / 32)
+
+#define UMEM_BYTES	(DEVX_ST_SZ_BYTES(create_umem_in) + 8)
+
+/* A queue in registered memory: within it, of the same user context, and before it goes. */
+TEST_F(device_queues, cq_on_umem)
+{
+	uint32_t umem[UMEM_BYTES / 4] = {}, out[DEVX_ST_SZ_DW(create_umem_out)];
+	uint32_t in[RAW_CREATE_DW(cq)], eq[RAW_CREATE_DW(eq)];
+	uint32_t eq_out[DEVX_ST_SZ_DW(create_eq_out)], id, uctx;
+	struct raw_queues *q = &self->queues;
+
+	marker_expect("mlx5_vhca: .* violation: destroy_of_busy ");
+	ASSERT_STATUS(IFC_OK, raw_queues_begin(q));
+	raw_queues_eq(q, eq);
+	ASSERT_STATUS(IFC_OK, raw_command(&self->raw, eq, eq_out));
+	q->eqn = DEVX_GET(create_eq_out, eq_out, eq_number);
+	ASSERT_STATUS(IFC_OK, raw_create(&self->raw, MLX5_CMD_OP_CREATE_UCTX, 0, &uctx));
+	DEVX_SET(create_umem_in, umem, opcode, MLX5_CMD_OP_CREATE_UMEM);
+	DEVX_SET64(create_umem_in, umem, umem.num_of_mtt, 2);
+	ASSERT_STATUS(IFC_BAD_INP_LEN, raw_send(&self->raw, umem, UMEM_BYTES, out, sizeof(out)));
+	DEVX_SET64(create_umem_in, umem, umem.num_of_mtt, 1);
+	DEVX_SET(create_umem_in, umem, umem.page_offset, 4096);
+	ASSERT_STATUS(IFC_BAD_PARAM, raw_send(&self->raw, umem, UMEM_BYTES, out, sizeof(out)));
+	DEVX_SET(create_umem_in, umem, umem.page_offset, 64);
+	umem[UMEM_BYTES / 4 - 2] = htobe32(q->spare_address >> 32);
+	umem[UMEM_BYTES / 4 - 1] = htobe32(q->spare_address);
+	ASSERT_STATUS(IFC_OK, raw_send(&self->raw, umem, UMEM_BYTES, out, sizeof(out)));
+	id = DEVX_GET(create_umem_out, out, umem_id);
+
+#define ASSERT_ON_UMEM(status, number, offset, uid_) \
+do { \
+	raw_queues_cq(q, in); \
+	DEVX_SET(create_cq_in, in, uid, uid_); \
+	DEVX_SET(create_cq_in, in, cq_context.log_cq_size, 4); \
+	DEVX_SET(create_cq_in, in, cq_umem_valid, 1); \
+	in[CQ_UMEM_OFFSET] = htobe32(offset); \
+	in[CQ_UMEM_ID] = htobe32(number); \
+	ASSERT_STATUS(status, raw_send(&self->raw, in, RAW_CREATE_BYTES(cq), eq_out, \
+				       sizeof(eq_out))); \
+} while (0)
+	ASSERT_ON_UMEM(IFC_BAD_RES, RAW_NOBODY, 0, 0);
+	ASSERT_ON_UMEM(IFC_BAD_RES, id, 0, uctx);
+	/* Sixteen entries of 64 bytes, behind the 64 bytes that are not of the memory. */
+	ASSERT_ON_UMEM(IFC_BAD_PARAM, id, 4096 - 1024, 0);
+	ASSERT_ON_UMEM(IFC_BAD_PARAM, id, 0xffffffc0, 0);
+	ASSERT_LEDGER(0, "cq");
+	ASSERT_ON_UMEM(IFC_OK, id, 4096 - 1024 - 64, 0);
+	q->cqn = DEVX_GET(create_cq_out, eq_out, cqn);
+	ASSERT_STATUS(IFC_BAD_RES_STATE,
+		      raw_name(&self->raw, MLX5_CMD_OP_DESTROY_UMEM, 0, id));
+	ASSERT_VIOLATION("destroy_of_busy", id, 1, "umem");
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DESTROY_CQ, 0, q->cqn));
+	ASSERT_STATUS(IFC_OK, raw_name(&self->raw, MLX5_CMD_OP_DESTROY_UMEM, 0, id));
+	ASSERT_NO_VIOLATION();
+}
+
 static bool qp_is(const struct device *dev, uint32_t qpn, const char *state)
 {
 	struct vhca_file file;
@@ -290,6 +423,8 @@ TEST_F(device_queues, cq_overrun)
 	unsigned int i;
 
 	marker_expect("mlx5_vhca: .* violation: cq_overrun ");
+	/* The driver hears of it, and knows no such queue. */
+	marker_expect("mlx5_core .*(CQ error on CQN|event for bogus CQ)");
 	q->log_cq = 2;
 	ASSERT_STATUS(IFC_OK, raw_queues_create(q));
 	ASSERT_STATUS(IFC_OK, raw_queues_ready(q));

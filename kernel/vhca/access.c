@@ -15,15 +15,49 @@
 
 #include "vhca.h"
 
-/* qpn of mkc: the key is bound to no queue pair. */
-#define VHCA_ANY_QP		0xffffff
-
 /* Bits of an MTT: what can be done with the page; none of them: not present. */
 #define VHCA_MTT_READ		BIT(0)
 #define VHCA_MTT_WRITE		BIT(1)
 
 /* The top bit of a KLM's length means something else. */
 #define VHCA_KLM_LENGTH		0x7fffffff
+
+/*
+ * Where the first entry of an indirect key has this for a key it is no entry but says how
+ * often those behind it, each of which has a stride, are gone through.
+ */
+#define VHCA_STRIDED		0x400
+
+/**
+ * struct vhca_strided - the first entry of a strided key, mlx5_wqe_umr_repeat_block_seg of
+ *	libmlx5
+ * @bytes: of one round
+ * @mark: VHCA_STRIDED
+ * @rounds: how many
+ * @reserved: 0
+ * @entries: how many follow
+ */
+struct vhca_strided {
+	__be32	bytes;
+	__be32	mark;
+	__be32	rounds;
+	__be16	reserved;
+	__be16	entries;
+};
+
+/**
+ * struct vhca_stride - one of those that follow, mlx5_wqe_umr_repeat_ent_seg
+ * @stride: bytes from its place in one round to that in the next
+ * @bytes: of it in each round
+ * @key: the key behind it
+ * @va: where it is in the first round
+ */
+struct vhca_stride {
+	__be16	stride;
+	__be16	bytes;
+	__be32	key;
+	__be64	va;
+};
 
 /*
  * Entries of indirect keys that one access looks at before it is given up:
@@ -202,7 +236,51 @@ static bool vhca_walk_entry(struct vhca_walk *w, u32 key, u64 va, u64 offset,
 		.len	 = len,
 	};
 
+	/* What an implicit region has not touched yet; the driver may bring it. */
+	if (key == VHCA_NULL_MKEY) {
+		w->absent = true;
+		return false;
+	}
 	return va + offset >= va && vhca_walk_key(w, &access, depth + 1);
+}
+
+static bool vhca_walk_strided(struct vhca_walk *w, const struct vhca_mkey *mkey,
+			      u64 offset, u64 len, unsigned int depth)
+{
+	const struct vhca_strided *head = (const void *)mkey->xlt;
+	const struct vhca_stride *first = (const void *)(head + 1);
+	u32 entries = be16_to_cpu(head->entries);
+	u32 bytes = be32_to_cpu(head->bytes);
+	u64 round;
+
+	if (!bytes || entries >= mkey->octowords)
+		return false;
+	round = div_u64_rem(offset, bytes, &bytes);
+	offset = bytes;
+	for (; len && round < be32_to_cpu(head->rounds); round++) {
+		u32 i;
+
+		for (i = 0; len && i < entries; i++) {
+			u64 size = be16_to_cpu(first[i].bytes);
+			u64 n;
+
+			if (!w->steps--)
+				return false;
+			if (offset >= size) {
+				offset -= size;
+				continue;
+			}
+			n = min(len, size - offset);
+			if (!vhca_walk_entry(w, be32_to_cpu(first[i].key),
+					     be64_to_cpu(first[i].va),
+					     round * be16_to_cpu(first[i].stride) +
+					     offset, n, depth))
+				return false;
+			offset = 0;
+			len -= n;
+		}
+	}
+	return !len;
 }
 
 static bool vhca_walk_klm(struct vhca_walk *w, const struct vhca_mkey *mkey,
@@ -212,6 +290,8 @@ static bool vhca_walk_klm(struct vhca_walk *w, const struct vhca_mkey *mkey,
 	u64 offset = address - MLX5_GET64(mkc, mkey->context, start_addr);
 	u32 i;
 
+	if (mkey->octowords && be32_to_cpu(klm->key) == VHCA_STRIDED)
+		return vhca_walk_strided(w, mkey, offset, len, depth);
 	for (i = 0; len && i < mkey->octowords; i++, klm++) {
 		u64 size = be32_to_cpu(klm->bcount) & VHCA_KLM_LENGTH;
 		u64 n;

@@ -10,9 +10,6 @@
 
 #include "vhca.h"
 
-/* A page of a queue is at most 1 GiB, as on x86 no larger one exists. */
-#define VHCA_MAX_LOG_PAGE_SIZE	18	/* in units of 4 KiB */
-
 /**
  * vhca_ram - turn a physical address into a pointer
  * @address: the address

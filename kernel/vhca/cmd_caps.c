@@ -64,6 +64,35 @@ static void vhca_caps_limits(void *cap)
 	SET_GEN(log_max_ra_res_qp, 4);
 }
 
+/* Copying by work requests has no names in mlx5_ifc.h: dma_mmo_qp, log_dma_mmo_max_size. */
+static void vhca_caps_copy(void *cap)
+{
+	__be32 *dwords = cap;
+
+	dwords[0x748 / 32] |= cpu_to_be32(BIT(31 - 0x748 % 32));
+	dwords[0x60 / 32] |= cpu_to_be32(VHCA_LOG_MAX_COPY << 16);
+}
+
+/* Receive requests may complete in any order; here they do in theirs. */
+static void vhca_caps_ordering(void *cap, void *cap_2)
+{
+	SET_GEN(dp_ordering_ooo_all_rc, 1);
+	SET_GEN(dp_ordering_ooo_all_uc, 1);
+	SET_GEN(dp_ordering_ooo_all_ud, 1);
+	SET_GEN(dp_ordering_ooo_all_xrc, 1);
+	SET_GEN(dp_ordering_ooo_all_dc, 1);
+	SET_GEN(hca_cap_2, 1);
+	MLX5_SET(cmd_hca_cap_2, cap_2, dp_ordering_force, 1);
+}
+
+/* log_reserved_qpn_granularity has no name in mlx5_ifc.h either. */
+static void vhca_caps_reserved_qpn(void *cap_2)
+{
+	__be32 *dwords = cap_2;
+
+	dwords[0x80 / 32] |= cpu_to_be32(VHCA_LOG_RESERVED_QPNS << 8);
+}
+
 static void vhca_caps_features(void *cap)
 {
 	SET_GEN(rc, 1);
@@ -71,6 +100,17 @@ static void vhca_caps_features(void *cap)
 	SET_GEN(ud, 1);
 	SET_GEN(xrc, 1);		/* mlx5_ib does not probe without */
 	SET_GEN(cd, 1);
+	SET_GEN(dct, 1);
+	SET_GEN(qpc_extension, 1);
+	SET_GEN(log_max_dci_stream_channels, VHCA_LOG_MAX_STREAMS);
+	SET_GEN(log_max_dci_errored_streams, VHCA_LOG_MAX_FAILED_STREAMS);
+	SET_GEN(log_max_ra_req_dc, 4);
+	SET_GEN(log_max_ra_res_dc, 4);
+	/* Of an entry of 128 bytes the first half is not written; no entry is compressed. */
+	SET_GEN(cqe_128_always, 1);
+	SET_GEN(cqe_compression, 1);
+	SET_GEN(cqe_compression_128, 1);
+	SET_GEN(cq_resize, 1);
 	SET_GEN(qkv, 1);
 	SET_GEN(pkv, 1);
 	SET_GEN(cqe_version, 1);
@@ -91,12 +131,10 @@ static void vhca_caps_features(void *cap)
 	 */
 	SET_GEN(pg, 1);
 
-	/*
-	 * The size of the BlueFlame registers lays out a UAR page.  The
-	 * capability bf itself is not there, as mlx5_core would test write
-	 * combining by it with a queue that is not modelled.
-	 */
-	SET_GEN(log_bf_reg_size, 9);
+	/* The size of the BlueFlame registers lays out a UAR page. */
+	SET_GEN(bf, 1);
+	SET_GEN(log_bf_reg_size, VHCA_LOG_BF_REGISTER);
+	SET_GEN(log_max_sq, ilog2(vhca_sq_kind.max + 1 - vhca_sq_kind.min));
 
 	/* Zero would mean: no clock. */
 	SET_GEN(device_frequency_khz, VHCA_FREQUENCY_KHZ);
@@ -109,7 +147,8 @@ static void vhca_caps_features(void *cap)
 	SET_GEN(device_memory, 1);
 	MLX5_SET64(cmd_hca_cap, cap, general_obj_types,
 		   MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q |
-		   MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM);
+		   MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM |
+		   BIT_ULL(VHCA_OBJ_RESERVED_QPN));
 
 	/*
 	 * Only so that mlx5_core reads the page of flow tables, where it finds
@@ -157,6 +196,15 @@ static void vhca_caps_odp(void *cap)
 	SET_ODP(rc_odp_caps.srq_receive);
 	SET_ODP(ud_odp_caps.send);
 	SET_ODP(ud_odp_caps.srq_receive);
+	SET_ODP(dc_odp_caps.send);
+	SET_ODP(dc_odp_caps.write);
+	SET_ODP(dc_odp_caps.read);
+	SET_ODP(dc_odp_caps.srq_receive);
+	SET_ODP(xrc_odp_caps.send);
+	SET_ODP(xrc_odp_caps.write);
+	SET_ODP(xrc_odp_caps.read);
+	SET_ODP(xrc_odp_caps.atomic);
+	SET_ODP(xrc_odp_caps.srq_receive);
 }
 
 static void vhca_caps_atomic(void *cap)
@@ -188,6 +236,10 @@ int vhca_caps_init(struct vhca *v)
 	vhca_caps_port(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_limits(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_features(vhca_cap(max, MLX5_CAP_GENERAL));
+	vhca_caps_copy(vhca_cap(max, MLX5_CAP_GENERAL));
+	vhca_caps_reserved_qpn(vhca_cap(max, MLX5_CAP_GENERAL_2));
+	vhca_caps_ordering(vhca_cap(max, MLX5_CAP_GENERAL),
+			   vhca_cap(max, MLX5_CAP_GENERAL_2));
 	vhca_caps_memory(v, vhca_cap(max, MLX5_CAP_DEV_MEM));
 	vhca_caps_var(v, vhca_cap(max, MLX5_CAP_VDPA_EMULATION));
 	vhca_caps_tlp_var(v, max);
@@ -266,7 +318,10 @@ static const struct vhca_cap_field vhca_cap_numbers[] = {
 	NUMBER(log_max_, srq_sz), NUMBER(log_max_, wq_sz),
 	NUMBER(log_max_, msg), NUMBER(log_max_, klm_list_size),
 	NUMBER(log_max_, ra_req_qp), NUMBER(log_max_, ra_res_qp),
-	NUMBER(log_max_, uctx), NUMBER(log_max_, umem),
+	NUMBER(log_max_, ra_req_dc), NUMBER(log_max_, ra_res_dc),
+	NUMBER(log_max_, dci_stream_channels),
+	NUMBER(log_max_, dci_errored_streams),
+	NUMBER(log_max_, sq), NUMBER(log_max_, uctx), NUMBER(log_max_, umem),
 	NUMBER(max_, wqe_sz_sq), NUMBER(max_, wqe_sz_rq),
 	NUMBER(max_, indirection), NUMBER(max_, num_eqs),
 	NUMBER(gid_, table_size), NUMBER(pkey_, table_size),

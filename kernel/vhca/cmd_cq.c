@@ -13,8 +13,20 @@
 #define VHCA_CQ_INDEX_MASK	0xffffff
 #define VHCA_CQ_ARM_SOLICITED	BIT(24)
 
+/* syndrome of mlx5_eqe_cq_err */
+#define VHCA_CQ_OVERRUN		1
+
 /* op_mod of MODIFY_CQ */
 #define VHCA_MODIFY_CQ_RESIZE	1
+
+/* cqe_sz of cqc: 64 bytes, 128, or 128 of which the first half is nothing */
+#define VHCA_CQE_64		0
+#define VHCA_CQE_128_PAD	2
+
+static u8 vhca_cq_log_entry(u8 cqe_sz)
+{
+	return ilog2(sizeof(struct mlx5_cqe64)) + (cqe_sz != VHCA_CQE_64);
+}
 
 static void vhca_cq_release(struct vhca *v, struct vhca_object *object)
 {
@@ -39,6 +51,32 @@ const struct vhca_kind_info vhca_cq_kind = {
 	.describe = vhca_cq_describe,
 };
 
+static u8 vhca_cq_doorbell(struct vhca *v, struct vhca_cq *cq,
+			   const struct vhca_cmd *cmd)
+{
+	void *cqc = MLX5_ADDR_OF(create_cq_in, cmd->in, cq_context);
+	u64 doorbell = MLX5_GET64(cqc, cqc, dbr_addr);
+
+	if (MLX5_GET(cqc, cqc, dbr_umem_valid))
+		return vhca_umem_doorbell(v, &cq->object,
+					  (struct vhca_umem_place) {
+			.id	= vhca_field(cqc, VHCA_CQC_DBR_UMEM_ID),
+			.offset	= doorbell,
+		}, cmd, &cq->doorbell);
+	cq->doorbell = vhca_dma_pointer(v, doorbell, 2 * sizeof(__be32));
+	return cq->doorbell ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+}
+
+/* Where CREATE_CQ has the entries, if that is in registered memory. */
+static struct vhca_umem_place vhca_cq_place(const void *in)
+{
+	return (struct vhca_umem_place) {
+		.id	= vhca_field(in, VHCA_CREATE_CQ_UMEM_ID),
+		.offset	= (u64)vhca_field(in, VHCA_CREATE_CQ_UMEM_OFFSET) << 32 |
+			  vhca_field(in, VHCA_CREATE_CQ_UMEM_OFFSET + 1),
+	};
+}
+
 static u8 vhca_cq_init(struct vhca *v, struct vhca_cq *cq,
 		       struct vhca_cmd *cmd)
 {
@@ -48,18 +86,12 @@ static u8 vhca_cq_init(struct vhca *v, struct vhca_cq *cq,
 	u8 entry = MLX5_GET(cqc, cqc, cqe_sz);
 	u8 status;
 
-	if (MLX5_GET(create_cq_in, cmd->in, cq_umem_valid) ||
-	    MLX5_GET(cqc, cqc, dbr_umem_valid)) {
-		if (vhca_gap_is_new(v, VHCA_GAP_UMEM))
-			vhca_info(v, "not modelled, said once: CREATE_CQ on a umem\n");
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	}
 	cq->eqn = MLX5_GET(cqc, cqc, c_eqn_or_apu_element);
 	cq->log_size = MLX5_GET(cqc, cqc, log_cq_size);
 	cq->ignore_overrun = MLX5_GET(cqc, cqc, oi);
-	if (entry > 1 || cq->log_size > VHCA_LOG_MAX_CQ_SIZE)
+	if (entry > VHCA_CQE_128_PAD || cq->log_size > VHCA_LOG_MAX_CQ_SIZE)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	cq->log_entry = ilog2(sizeof(struct mlx5_cqe64)) + entry;
+	cq->log_entry = vhca_cq_log_entry(entry);
 
 	status = vhca_object_use(v, &cq->object, VHCA_EQ, cq->eqn);
 	if (!status)
@@ -67,10 +99,14 @@ static u8 vhca_cq_init(struct vhca *v, struct vhca_cq *cq,
 					 MLX5_GET(cqc, cqc, uar_page));
 	if (status)
 		return status;
-	cq->doorbell = vhca_dma_pointer(v, MLX5_GET64(cqc, cqc, dbr_addr),
-					2 * sizeof(__be32));
-	if (!cq->doorbell)
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	status = vhca_cq_doorbell(v, cq, cmd);
+	if (status)
+		return status;
+	if (MLX5_GET(create_cq_in, cmd->in, cq_umem_valid))
+		return vhca_umem_buffer(v, &cq->object, &cq->buffer,
+					vhca_cq_place(cmd->in),
+					1ULL << (cq->log_size + cq->log_entry),
+					cmd);
 	return vhca_buffer_init(v, &cq->buffer,
 				MLX5_ADDR_OF(create_cq_in, cmd->in, pas),
 				nr_pas, MLX5_GET(cqc, cqc, log_page_size),
@@ -112,28 +148,95 @@ u8 vhca_cmd_create_cq(struct vhca *v, struct vhca_cmd *cmd)
 	return MLX5_CMD_STAT_OK;
 }
 
+/* Write an entry to its place, the owner bit last; false if that cannot be reached. */
+static bool vhca_cq_write(struct vhca_cq *cq, struct mlx5_cqe64 *cqe)
+{
+	u32 entries = BIT(cq->log_size);
+	struct mlx5_cqe64 *to;
+	u64 offset;
+
+	/* Of an entry of 128 bytes, the second half counts. */
+	offset = ((u64)(cq->pi & (entries - 1)) << cq->log_entry) +
+		 BIT(cq->log_entry) - sizeof(*cqe);
+	to = vhca_buffer_at(&cq->buffer, offset, sizeof(*cqe));
+	if (!to)
+		return false;
+	cqe->op_own |= !!(cq->pi & entries);
+	memcpy(to, cqe, offsetof(struct mlx5_cqe64, op_own));
+	/* The owner bit makes the entry valid: last. */
+	smp_wmb();
+	WRITE_ONCE(to->op_own, cqe->op_own);
+	cq->pi++;
+	return true;
+}
+
+/* Entries that the owner has not consumed. */
+static u32 vhca_cq_used(const struct vhca_cq *cq)
+{
+	return (cq->pi - vhca_doorbell(&cq->doorbell[VHCA_CQ_CONSUMER])) &
+	       VHCA_CQ_INDEX_MASK;
+}
+
+/*
+ * The last entry in the old buffer says that the next one is in the new one; who reads
+ * them copies what was before (mlx5_cq_resize_copy_cqes() of libmlx5).
+ */
+static u8 vhca_cq_resize(struct vhca *v, struct vhca_cq *cq, struct vhca_cmd *cmd)
+{
+	void *cqc = MLX5_ADDR_OF(modify_cq_in, cmd->in, cq_context);
+	u32 nr_pas = (cmd->in_len - MLX5_ST_SZ_BYTES(modify_cq_in)) /
+		     sizeof(__be64);
+	struct mlx5_cqe64 last = { .op_own = MLX5_CQE_RESIZE_CQ << 4 };
+	u8 log_size = MLX5_GET(cqc, cqc, log_cq_size);
+	u8 entry = MLX5_GET(cqc, cqc, cqe_sz);
+	struct vhca_buffer buffer;
+	u8 status;
+
+	if (MLX5_GET(modify_cq_in, cmd->in, cq_umem_valid) ||
+	    entry > VHCA_CQE_128_PAD || log_size > VHCA_LOG_MAX_CQ_SIZE)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	if (vhca_cq_used(cq) >= min(BIT(log_size), BIT(cq->log_size)))
+		return MLX5_CMD_STAT_BAD_SIZE_OUTS_CQES_ERR;
+	entry = vhca_cq_log_entry(entry);
+	status = vhca_buffer_init(v, &buffer,
+				  MLX5_ADDR_OF(modify_cq_in, cmd->in, pas),
+				  nr_pas, MLX5_GET(cqc, cqc, log_page_size),
+				  MLX5_GET(cqc, cqc, page_offset),
+				  1ULL << (log_size + entry));
+	if (status)
+		return status;
+	if (!vhca_cq_write(cq, &last)) {
+		vhca_buffer_exit(&buffer);
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	vhca_buffer_exit(&cq->buffer);
+	cq->buffer = buffer;
+	cq->log_size = log_size;
+	cq->log_entry = entry;
+	return MLX5_CMD_STAT_OK;
+}
+
 /**
  * vhca_cmd_modify_cq - MODIFY_CQ, from mlx5_core_modify_cq()
  * @v: the device
  * @cmd: the command, modify_cq_in
  *
  * Moderation is accepted, and has no effect as each event is sent at once.
- * Resizing is not modelled.
+ * A queue with more entries left than the new size has room for is not resized.
  *
  * Return: MLX5_CMD_STAT_*
  */
 u8 vhca_cmd_modify_cq(struct vhca *v, struct vhca_cmd *cmd)
 {
 	u32 cqn = vhca_cmd_number(cmd);
+	struct vhca_object *object;
 
 	cmd->object = cqn;
-	if (!vhca_ledger_find(v, VHCA_CQ, cqn))
+	object = vhca_ledger_find(v, VHCA_CQ, cqn);
+	if (!object)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	if (cmd->op_mod == VHCA_MODIFY_CQ_RESIZE) {
-		if (vhca_gap_is_new(v, VHCA_GAP_RESIZE))
-			vhca_info(v, "not modelled, said once: resizing a CQ\n");
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	}
+	if (cmd->op_mod == VHCA_MODIFY_CQ_RESIZE)
+		return vhca_cq_resize(v, to_vhca_cq(object), cmd);
 	return MLX5_CMD_STAT_OK;
 }
 
@@ -171,10 +274,22 @@ void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq)
 
 static bool vhca_cq_full(struct vhca_cq *cq)
 {
-	u32 ci = vhca_doorbell(&cq->doorbell[VHCA_CQ_CONSUMER]);
+	return !cq->ignore_overrun && vhca_cq_used(cq) >= BIT(cq->log_size);
+}
 
-	return !cq->ignore_overrun &&
-	       ((cq->pi - ci) & VHCA_CQ_INDEX_MASK) >= BIT(cq->log_size);
+/* The owner hears of it once, and so does the log. */
+static void vhca_cq_overrun(struct vhca *v, struct vhca_cq *cq)
+{
+	const struct mlx5_eqe_cq_err event = {
+		.cqn	  = cpu_to_be32(cq->object.id),
+		.syndrome = VHCA_CQ_OVERRUN,
+	};
+
+	vhca_violation(v, "cq_overrun", cq->object.id, cq->pi, NULL);
+	if (cq->failed)
+		return;
+	cq->failed = true;
+	vhca_eq_post_event(v, MLX5_EVENT_TYPE_CQ_ERROR, &event, sizeof(event));
 }
 
 /**
@@ -184,8 +299,8 @@ static bool vhca_cq_full(struct vhca_cq *cq)
  * @cqe: the entry, without its owner bit
  * @solicited: tell those as well who wait for solicited entries only
  *
- * A real device moves a queue that overruns to an error state and sends an
- * event; here the entry is lost and the violation written down.
+ * A queue that overruns loses the entry, its owner gets an event, and the violation
+ * is written down.  A real device also moves it to an error state.
  *
  * Context: firmware thread, vhca.lock held
  */
@@ -193,31 +308,17 @@ void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe,
 		  bool solicited)
 {
 	struct vhca_object *object = vhca_ledger_find(v, VHCA_CQ, cqn);
-	struct mlx5_cqe64 *to;
 	struct vhca_cq *cq;
-	u32 entries;
-	u64 offset;
 
 	if (!object)
 		return;
 	cq = to_vhca_cq(object);
 	if (vhca_cq_full(cq)) {
-		vhca_violation(v, "cq_overrun", cqn, cq->pi, NULL);
+		vhca_cq_overrun(v, cq);
 		return;
 	}
-	entries = BIT(cq->log_size);
-	/* Of an entry of 128 bytes, the second half counts. */
-	offset = ((u64)(cq->pi & (entries - 1)) << cq->log_entry) +
-		 BIT(cq->log_entry) - sizeof(*cqe);
-	to = vhca_buffer_at(&cq->buffer, offset, sizeof(*cqe));
-	if (!to)
+	if (!vhca_cq_write(cq, cqe))
 		return;
-	cqe->op_own |= !!(cq->pi & entries);
-	memcpy(to, cqe, offsetof(struct mlx5_cqe64, op_own));
-	/* The owner bit makes the entry valid: last. */
-	smp_wmb();
-	WRITE_ONCE(to->op_own, cqe->op_own);
-	cq->pi++;
 	if (solicited)
 		cq->solicited = cq->pi;
 	v->stats.completions++;

@@ -149,16 +149,16 @@ void vhca_eq_post_page_fault(struct vhca *v, struct vhca_eq *eq, u8 sub_type,
 }
 
 /**
- * vhca_eq_post_qp_event - tell of something that befell a queue pair
+ * vhca_eq_post_event - tell whoever wants to hear of events of a type
  * @v: the device
- * @type: MLX5_EVENT_TYPE_*
- * @qpn: number of the queue pair
+ * @type: MLX5_EVENT_TYPE_*, below 64
+ * @data: the event's data
+ * @len: bytes of it
  *
  * Context: firmware thread, vhca.lock held
  */
-void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn)
+void vhca_eq_post_event(struct vhca *v, u8 type, const void *data, size_t len)
 {
-	struct mlx5_eqe_qp_srq event = { .qp_srq_n = cpu_to_be32(qpn) };
 	struct vhca_object *object;
 	unsigned long eqn;
 
@@ -166,8 +166,24 @@ void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn)
 		struct vhca_eq *eq = to_vhca_eq(object);
 
 		if (eq->events[0] & BIT_ULL(type))
-			vhca_eq_post(v, eq, type, &event, sizeof(event));
+			vhca_eq_post(v, eq, type, data, len);
 	}
+}
+
+/**
+ * vhca_eq_post_qp_event - tell of something that befell a queue pair or a shared
+ *	receive queue
+ * @v: the device
+ * @type: MLX5_EVENT_TYPE_*
+ * @qpn: its number
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn)
+{
+	struct mlx5_eqe_qp_srq event = { .qp_srq_n = cpu_to_be32(qpn) };
+
+	vhca_eq_post_event(v, type, &event, sizeof(event));
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * General objects: kinds of objects that share two commands.  Only of SW ICM
- * the contents are looked at, see sw_icm.c.
+ * General objects: kinds of objects that share two commands.  Of SW ICM the
+ * contents are looked at, see sw_icm.c, and of reserved numbers how many they are.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -36,6 +36,31 @@ const struct vhca_kind_info vhca_general_object_kind = {
 	.describe = vhca_general_object_describe,
 };
 
+/*
+ * Numbers of queue pairs that a user keeps for itself, to have them mean something to
+ * others (mlx5dv_reserved_qpn_alloc()): a block of them, named by its first.  They are
+ * above all that the device gives to queues.
+ */
+static u8 vhca_reserved_qpn_add(struct vhca *v, struct vhca_general_object *general,
+				struct vhca_cmd *cmd)
+{
+	u8 log = MLX5_GET(general_obj_in_cmd_hdr, cmd->in,
+			  op_param.create.log_obj_range);
+	unsigned int i;
+
+	if (log > VHCA_LOG_RESERVED_QPNS)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	for (i = 0; i < VHCA_RESERVED_QPN_BLOCKS; i++) {
+		u64 first = VHCA_FIRST_RESERVED_QPN + (i << VHCA_LOG_RESERVED_QPNS);
+
+		if (!vhca_ledger_find(v, VHCA_GENERAL_OBJECT, first))
+			return vhca_ledger_add_at(v, &general->object,
+						  VHCA_GENERAL_OBJECT, first,
+						  cmd);
+	}
+	return MLX5_CMD_STAT_LIM_ERR;
+}
+
 /**
  * vhca_cmd_create_general_object - CREATE_GENERAL_OBJECT, from
  *	mlx5_dm_sw_icm_alloc() and DEVX
@@ -61,7 +86,9 @@ u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd)
 	general->type = type;
 	if (type == MLX5_OBJ_TYPE_SW_ICM)
 		status = vhca_sw_icm_init(v, general, cmd);
-	if (!status)
+	if (!status && type == VHCA_OBJ_RESERVED_QPN)
+		status = vhca_reserved_qpn_add(v, general, cmd);
+	else if (!status)
 		status = vhca_ledger_add(v, &general->object,
 					 VHCA_GENERAL_OBJECT, cmd);
 	if (status) {

@@ -11,7 +11,6 @@
 
 /* What a WQE may name without having created it; not in the mkey range. */
 #define VHCA_RESERVED_LKEY	0x100
-#define VHCA_NULL_MKEY		0x200
 
 /**
  * vhca_cmd_accept - a command that changes nothing that is modelled

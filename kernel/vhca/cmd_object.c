@@ -24,14 +24,9 @@ const struct vhca_kind_info vhca_xrcd_kind = {
 	.release = vhca_plain_release,
 };
 
-/* mlx5_ib keeps the next two in one table: their numbers must differ. */
-const struct vhca_kind_info vhca_xrc_srq_kind = {
-	.name = "xrc_srq", .min = 0x100, .max = 0xfff,
-	.release = vhca_plain_release,
-};
-
-const struct vhca_kind_info vhca_rmp_kind = {
-	.name = "rmp", .min = 0x1000, .max = 0x3fff,
+/* Of counters only the number is there: no flow table counts with them. */
+const struct vhca_kind_info vhca_flow_counter_kind = {
+	.name = "flow_counter", .min = 1, .max = 0xffff,
 	.release = vhca_plain_release,
 };
 
@@ -40,20 +35,12 @@ const struct vhca_kind_info vhca_uctx_kind = {
 	.release = vhca_plain_release,
 };
 
-const struct vhca_kind_info vhca_umem_kind = {
-	.name = "umem", .min = 1, .max = 0x3fff,
-	.release = vhca_plain_release,
-};
-
 /**
- * vhca_cmd_create_plain - ALLOC_PD, ALLOC_XRCD, CREATE_XRC_SRQ, CREATE_RMP,
- *	CREATE_UCTX, CREATE_UMEM
+ * vhca_cmd_create_plain - ALLOC_PD, ALLOC_XRCD, ALLOC_FLOW_COUNTER, CREATE_UCTX
  * @v: the device
  * @cmd: the command
  *
- * A real device sets up a context; here a number is handed out.  What such an
- * object is on (the PD of a receive queue, the pages of a umem) is not looked
- * at.
+ * A real device sets up a context; here a number is handed out.
  *
  * Return: MLX5_CMD_STAT_*
  */
@@ -72,23 +59,6 @@ u8 vhca_cmd_create_plain(struct vhca *v, struct vhca_cmd *cmd)
 	}
 	vhca_cmd_set_number(cmd, object->id);
 	return MLX5_CMD_STAT_OK;
-}
-
-/**
- * vhca_cmd_modify_plain - ARM_XRC_SRQ and MODIFY_RMP: changes that have no
- *	effect on what is modelled, to an object that must be there
- * @v: the device
- * @cmd: the command
- *
- * Return: MLX5_CMD_STAT_*
- */
-u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd)
-{
-	u32 id = vhca_cmd_number(cmd);
-
-	cmd->object = id;
-	return vhca_ledger_find(v, cmd->row->kind, id) ?
-	       MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_RES_ERR;
 }
 
 /**

@@ -8,8 +8,9 @@
 
 #include "vhca.h"
 
-/* rq_type of qpc: a receive queue of the QP's own, behind the doorbell. */
+/* rq_type of qpc: a receive queue of the QP's own, behind the doorbell; a shared one. */
 #define VHCA_RQ_REGULAR		0
+#define VHCA_RQ_SHARED		1
 /* log_rq_stride of qpc is in units of 16 bytes. */
 #define VHCA_LOG_RQ_UNIT	4
 
@@ -26,6 +27,8 @@ static const char *vhca_qp_service_name(u8 service)
 		return "xrc";
 	case MLX5_QP_ST_DCI:
 		return "dci";
+	case MLX5_QP_ST_DCT:
+		return "dct";
 	case MLX5_QP_ST_QP0:
 		return "qp0";
 	case MLX5_QP_ST_QP1:
@@ -82,17 +85,28 @@ const struct vhca_kind_info vhca_qp_kind = {
 	.describe = vhca_qp_describe,
 };
 
-/* Put the QP on what its context names; 0 stands for none. */
+/**
+ * struct vhca_use - what a context names
+ * @kind: kind of object
+ * @id: its number; 0 stands for none
+ */
+struct vhca_use {
+	enum vhca_kind	kind;
+	u32		id;
+};
+
+/* Put the QP on what its context names. */
 static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp)
 {
-	const struct {
-		enum vhca_kind	kind;
-		u32		id;
-	} uses[] = {
+	const struct vhca_use uses[] = {
 		{ VHCA_PD,  qp->pd },
 		{ VHCA_CQ,  qp->send_cqn },
 		{ VHCA_CQ,  qp->recv_cqn },
 		{ VHCA_UAR, MLX5_GET(qpc, qp->context, uar_page) },
+		qp->service == MLX5_QP_ST_XRC ?
+		(struct vhca_use) { VHCA_XRCD, MLX5_GET(qpc, qp->context, xrcd) } :
+		(struct vhca_use) { VHCA_RMP, qp->shares_rq ?
+			MLX5_GET(qpc, qp->context, srqn_rmpn_xrqn) : 0 },
 	};
 	unsigned int i;
 	u8 status;
@@ -108,22 +122,34 @@ static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp)
 	return MLX5_CMD_STAT_OK;
 }
 
+/* The doorbell record: in registered memory or anywhere, if there are queues at all. */
+static u8 vhca_qp_doorbell(struct vhca *v, struct vhca_qp *qp,
+			   const struct vhca_cmd *cmd, u64 size)
+{
+	void *qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
+	u64 doorbell = MLX5_GET64(qpc, qpc, dbr_addr);
+
+	if (MLX5_GET(qpc, qpc, dbr_umem_valid))
+		return vhca_umem_doorbell(v, &qp->object,
+					  (struct vhca_umem_place) {
+			.id	= vhca_field(qpc, VHCA_QPC_DBR_UMEM_ID),
+			.offset	= doorbell,
+		}, cmd, &qp->doorbell);
+	if (!doorbell)
+		return size ? MLX5_CMD_STAT_BAD_PARAM_ERR : MLX5_CMD_STAT_OK;
+	qp->doorbell = vhca_dma_pointer(v, doorbell, 2 * sizeof(__be32));
+	return qp->doorbell ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+}
+
 static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 		       struct vhca_cmd *cmd)
 {
 	void *qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
 	u32 nr_pas = (cmd->in_len - MLX5_ST_SZ_BYTES(create_qp_in)) /
 		     sizeof(__be64);
-	u64 doorbell = MLX5_GET64(qpc, qpc, dbr_addr);
 	u64 size = 0;
 	u8 status;
 
-	if (MLX5_GET(create_qp_in, cmd->in, wq_umem_valid) ||
-	    MLX5_GET(qpc, qpc, dbr_umem_valid)) {
-		if (vhca_gap_is_new(v, VHCA_GAP_UMEM))
-			vhca_info(v, "not modelled, said once: CREATE_QP on a umem\n");
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	}
 	memcpy(qp->context, qpc, sizeof(qp->context));
 	qp->service = MLX5_GET(qpc, qpc, st);
 	qp->state = MLX5_QP_STATE_RST;
@@ -135,6 +161,7 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 	qp->privileged = !cmd->uid && (qp->service == MLX5_QP_ST_REG_UMR ||
 				       MLX5_GET(qpc, qpc, rlky));
 	qp->has_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_REGULAR;
+	qp->shares_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_SHARED;
 	qp->has_sq = !MLX5_GET(qpc, qpc, no_sq);
 	if (qp->has_rq) {
 		u8 log_stride = MLX5_GET(qpc, qpc, log_rq_stride) +
@@ -157,14 +184,16 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 	status = vhca_qp_use(v, qp);
 	if (status)
 		return status;
-	if (doorbell) {
-		qp->doorbell = vhca_dma_pointer(v, doorbell,
-						2 * sizeof(__be32));
-		if (!qp->doorbell)
-			return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	} else if (size) {
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	}
+	status = vhca_qp_doorbell(v, qp, cmd, size);
+	if (status)
+		return status;
+	if (MLX5_GET(create_qp_in, cmd->in, wq_umem_valid))
+		return vhca_umem_buffer(v, &qp->object, &qp->buffer,
+					(struct vhca_umem_place) {
+			.id	= MLX5_GET(create_qp_in, cmd->in, wq_umem_id),
+			.offset	= MLX5_GET64(create_qp_in, cmd->in,
+					     wq_umem_offset),
+		}, size, cmd);
 	return vhca_buffer_init(v, &qp->buffer,
 				MLX5_ADDR_OF(create_qp_in, cmd->in, pas),
 				nr_pas, MLX5_GET(qpc, qpc, log_page_size),
@@ -283,6 +312,26 @@ static void vhca_qp_merge(struct vhca_qp *qp, const struct vhca_cmd *cmd)
 	}
 }
 
+/* Of the extended context: requests to copy memory, and a stream that may go on. */
+static void vhca_qp_merge_extension(struct vhca_qp *qp, const struct vhca_cmd *cmd)
+{
+	u32 mask, data;
+
+	if ((cmd->opcode != MLX5_CMD_OP_INIT2INIT_QP &&
+	     cmd->opcode != MLX5_CMD_OP_RTS2RTS_QP) ||
+	    cmd->in_len < (VHCA_MODIFY_QP_EXT_DATA + 1) * sizeof(__be32) ||
+	    !(vhca_field(cmd->in, VHCA_MODIFY_QP_EXT) & BIT(31)))
+		return;
+	mask = vhca_field(cmd->in, VHCA_MODIFY_QP_EXT_MASK);
+	data = vhca_field(cmd->in, VHCA_MODIFY_QP_EXT_DATA);
+	if (cmd->opcode == MLX5_CMD_OP_INIT2INIT_QP) {
+		if (mask & VHCA_OPTPAR_EXT_MMO)
+			qp->copies = data & VHCA_QPC_EXT_MMO;
+	} else if (mask & VHCA_OPTPAR_EXT_STREAM) {
+		vhca_stream_reset(qp, data & VHCA_QPC_EXT_STREAM);
+	}
+}
+
 /* The state that a transition starts from; the device checks no more. */
 static u8 vhca_qp_next_state(const struct vhca_qp *qp, u16 opcode, u8 *next)
 {
@@ -347,6 +396,9 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
 	if (!object)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	qp = to_vhca_qp(object);
+	/* A DCT has no such states. */
+	if (qp->service == MLX5_QP_ST_DCT)
+		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	status = vhca_qp_next_state(qp, cmd->opcode, &next);
 	if (status)
 		return status;
@@ -363,9 +415,11 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
 		qp->message.active = false;
 		qp->message.away = false;
 		qp->reception.active = false;
+		qp->nr_failed_streams = 0;
 		break;
 	default:
 		vhca_qp_merge(qp, cmd);
+		vhca_qp_merge_extension(qp, cmd);
 		break;
 	}
 	qp->state = next;

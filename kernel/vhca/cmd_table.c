@@ -77,12 +77,23 @@ static const struct vhca_command vhca_commands[] = {
 	COMMAND(QUERY_QP, query_qp_in, create_qp_out, VHCA_NO_KIND,
 		vhca_cmd_query_qp),
 
-	PLAIN(CREATE_XRC_SRQ, create_xrc_srq, VHCA_XRC_SRQ),
+	CREATE(CREATE_SQ, create_sq, VHCA_SQ, vhca_cmd_create_sq),
+	CREATE(MODIFY_SQ, modify_sq, VHCA_SQ, vhca_cmd_modify_sq),
+	DESTROY(DESTROY_SQ, destroy_sq, VHCA_SQ),
+
+	CREATE(CREATE_DCT, create_dct, VHCA_QP, vhca_cmd_create_dct),
+	CREATE(DRAIN_DCT, drain_dct, VHCA_QP, vhca_cmd_drain_dct),
+	CREATE(QUERY_DCT, query_dct, VHCA_QP, vhca_cmd_query_dct),
+	CREATE(DESTROY_DCT, destroy_dct, VHCA_QP, vhca_cmd_destroy_dct),
+
+	CREATE(CREATE_XRC_SRQ, create_xrc_srq, VHCA_XRC_SRQ, vhca_cmd_create_srq),
 	DESTROY(DESTROY_XRC_SRQ, destroy_xrc_srq, VHCA_XRC_SRQ),
-	CREATE(ARM_XRC_SRQ, arm_xrc_srq, VHCA_XRC_SRQ, vhca_cmd_modify_plain),
-	PLAIN(CREATE_RMP, create_rmp, VHCA_RMP),
+	CREATE(QUERY_XRC_SRQ, query_xrc_srq, VHCA_XRC_SRQ, vhca_cmd_query_srq),
+	CREATE(ARM_XRC_SRQ, arm_xrc_srq, VHCA_XRC_SRQ, vhca_cmd_arm_srq),
+	CREATE(CREATE_RMP, create_rmp, VHCA_RMP, vhca_cmd_create_srq),
 	DESTROY(DESTROY_RMP, destroy_rmp, VHCA_RMP),
-	CREATE(MODIFY_RMP, modify_rmp, VHCA_RMP, vhca_cmd_modify_plain),
+	CREATE(MODIFY_RMP, modify_rmp, VHCA_RMP, vhca_cmd_arm_srq),
+	CREATE(QUERY_RMP, query_rmp, VHCA_RMP, vhca_cmd_query_srq),
 
 	OTHER(QUERY_HCA_VPORT_CONTEXT, query_hca_vport_context,
 	      vhca_cmd_query_hca_vport_context),
@@ -97,6 +108,8 @@ static const struct vhca_command vhca_commands[] = {
 	CREATE(DEALLOC_PD, dealloc_pd, VHCA_PD, vhca_cmd_dealloc_pd),
 	CREATE(ALLOC_UAR, alloc_uar, VHCA_UAR, vhca_cmd_alloc_uar),
 	DESTROY(DEALLOC_UAR, dealloc_uar, VHCA_UAR),
+	PLAIN(ALLOC_FLOW_COUNTER, alloc_flow_counter, VHCA_FLOW_COUNTER),
+	DESTROY(DEALLOC_FLOW_COUNTER, dealloc_flow_counter, VHCA_FLOW_COUNTER),
 	PLAIN(ALLOC_XRCD, alloc_xrcd, VHCA_XRCD),
 	DESTROY(DEALLOC_XRCD, dealloc_xrcd, VHCA_XRCD),
 
@@ -108,7 +121,7 @@ static const struct vhca_command vhca_commands[] = {
 		vhca_cmd_destroy_general_object),
 	PLAIN(CREATE_UCTX, create_uctx, VHCA_UCTX),
 	CREATE(DESTROY_UCTX, destroy_uctx, VHCA_UCTX, vhca_cmd_destroy_uctx),
-	PLAIN(CREATE_UMEM, create_umem, VHCA_UMEM),
+	CREATE(CREATE_UMEM, create_umem, VHCA_UMEM, vhca_cmd_create_umem),
 	DESTROY(DESTROY_UMEM, destroy_umem, VHCA_UMEM),
 };
 
@@ -251,6 +264,17 @@ SAME_PLACE(dealloc_pd_in, pd, query_qp_in, qpn);
 SAME_PLACE(dealloc_pd_in, pd, modify_cq_in, cqn);
 SAME_PLACE(dealloc_pd_in, pd, modify_rmp_in, rmpn);
 SAME_PLACE(dealloc_pd_in, pd, arm_xrc_srq_in, xrc_srqn);
+SAME_PLACE(alloc_pd_out, pd, alloc_flow_counter_out, flow_counter_id);
+SAME_PLACE(dealloc_pd_in, pd, dealloc_flow_counter_in, flow_counter_id);
+SAME_PLACE(alloc_pd_out, pd, create_sq_out, sqn);
+SAME_PLACE(dealloc_pd_in, pd, modify_sq_in, sqn);
+SAME_PLACE(dealloc_pd_in, pd, destroy_sq_in, sqn);
+SAME_PLACE(alloc_pd_out, pd, create_dct_out, dctn);
+SAME_PLACE(dealloc_pd_in, pd, drain_dct_in, dctn);
+SAME_PLACE(dealloc_pd_in, pd, query_dct_in, dctn);
+SAME_PLACE(dealloc_pd_in, pd, destroy_dct_in, dctn);
+SAME_PLACE(dealloc_pd_in, pd, query_rmp_in, rmpn);
+SAME_PLACE(dealloc_pd_in, pd, query_xrc_srq_in, xrc_srqn);
 
 /* Device memory is named by its address; all else that is no object of its own by number. */
 SAME_PLACE(dealloc_memic_in, memic_start_addr, modify_memic_in, memic_start_addr);

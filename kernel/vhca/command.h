@@ -151,11 +151,28 @@ u8 vhca_cmd_access_reg(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_object.c */
 u8 vhca_cmd_create_plain(struct vhca *v, struct vhca_cmd *cmd);
-u8 vhca_cmd_modify_plain(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_destroy(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_dealloc_pd(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_destroy_uctx(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id);
+
+/* send_queue.c */
+u8 vhca_cmd_create_sq(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_modify_sq(struct vhca *v, struct vhca_cmd *cmd);
+
+/* cmd_dct.c */
+u8 vhca_cmd_create_dct(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_drain_dct(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_query_dct(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_destroy_dct(struct vhca *v, struct vhca_cmd *cmd);
+
+/* cmd_umem.c */
+u8 vhca_cmd_create_umem(struct vhca *v, struct vhca_cmd *cmd);
+
+/* cmd_srq.c */
+u8 vhca_cmd_create_srq(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_arm_srq(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_query_srq(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_uar.c */
 u8 vhca_cmd_alloc_uar(struct vhca *v, struct vhca_cmd *cmd);

@@ -13,6 +13,9 @@
 
 #include "vhca.h"
 
+/* grh_gid_fl of struct mlx5_av: there is a global route. */
+#define VHCA_AV_GRH		BIT(30)
+
 /* Ports come and go in process context, and are looked up under RCU. */
 static LIST_HEAD(vhca_ports);
 static DEFINE_MUTEX(vhca_ports_lock);
@@ -196,26 +199,69 @@ void vhca_fabric_leave(struct vhca *v)
 }
 
 /**
- * vhca_path_leads_to - is a device at the end of an address path?
+ * vhca_fabric_gid - the GID of a port
+ * @index: the device
+ * @gid: the GID
+ */
+void vhca_fabric_gid(unsigned int index, __be64 gid[2])
+{
+	gid[0] = cpu_to_be64(VHCA_GID_PREFIX);
+	gid[1] = cpu_to_be64(vhca_port_guid_of(index));
+}
+
+/**
+ * vhca_route_of_path - where an address path of a queue pair leads to
  * @path: struct ads of a qpc
+ *
+ * Return: the route
+ */
+struct vhca_route vhca_route_of_path(const void *path)
+{
+	struct vhca_route route = {
+		.global	= MLX5_GET(ads, path, grh),
+		.lid	= MLX5_GET(ads, path, rlid),
+	};
+
+	memcpy(route.gid, MLX5_ADDR_OF(ads, path, rgid_rip), sizeof(route.gid));
+	return route;
+}
+
+/**
+ * vhca_route_of_av - where the address vector of a datagram leads to
+ * @av: the address vector
+ *
+ * Return: the route
+ */
+struct vhca_route vhca_route_of_av(const struct mlx5_av *av)
+{
+	struct vhca_route route = {
+		.global	= be32_to_cpu(av->dqp_dct) & MLX5_EXTENDED_UD_AV &&
+			  be32_to_cpu(av->grh_gid_fl) & VHCA_AV_GRH,
+		.lid	= be16_to_cpu(av->rlid),
+	};
+
+	if (route.global)
+		memcpy(route.gid, av->rgid, sizeof(route.gid));
+	return route;
+}
+
+/**
+ * vhca_route_leads_to - is a device at the end of a route?
+ * @route: the route
  * @index: the device
  *
- * A global path names a port by its GID, a local one by its LID.
+ * A global route names a port by its GID, a local one by its LID.
  *
  * Return: true if it is
  */
-bool vhca_path_leads_to(const void *path, unsigned int index)
+bool vhca_route_leads_to(const struct vhca_route *route, unsigned int index)
 {
-	if (MLX5_GET(ads, path, grh)) {
-		const __be64 gid[] = {
-			cpu_to_be64(VHCA_GID_PREFIX),
-			cpu_to_be64(vhca_port_guid_of(index)),
-		};
+	__be64 gid[2];
 
-		return !memcmp(MLX5_ADDR_OF(ads, path, rgid_rip), gid,
-			       sizeof(gid));
-	}
-	return MLX5_GET(ads, path, rlid) == vhca_lid_of(index);
+	if (!route->global)
+		return route->lid == vhca_lid_of(index);
+	vhca_fabric_gid(index, gid);
+	return !memcmp(route->gid, gid, sizeof(gid));
 }
 
 /* Put a packet into an inbox; answers are taken however many there are. */
@@ -242,13 +288,13 @@ static enum vhca_sent vhca_port_put(struct vhca *target,
 /**
  * vhca_fabric_send - send a request
  * @v: the device that sends
- * @path: struct ads of the sending queue pair
+ * @route: where it is to go
  * @packet: the request
  *
  * Context: firmware thread of @v
  * Return: see enum vhca_sent
  */
-enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
+enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
 				struct vhca_packet *packet)
 {
 	enum vhca_sent sent = VHCA_NOBODY;
@@ -258,7 +304,7 @@ enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
 	packet->sent = vhca_fabric_now();
 	rcu_read_lock();
 	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
-		if (!vhca_path_leads_to(path, target->index))
+		if (!vhca_route_leads_to(route, target->index))
 			continue;
 		sent = vhca_port_put(target, packet);
 		/* The own thread is awake, and looks again. */

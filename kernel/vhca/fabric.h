@@ -18,6 +18,7 @@
 #define VHCA_FABRIC_H
 
 #include <linux/list.h>
+#include <linux/mlx5/qp.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -63,7 +64,7 @@ enum vhca_reply {
  * @target_qpn: queue pair that it is for
  * @sent: vhca_fabric_now() when it was sent; a queue pair whose life is
  *	younger does not take it
- * @service: MLX5_QP_ST_RC or MLX5_QP_ST_UC
+ * @service: MLX5_QP_ST_RC, UC, UD, XRC or DCI
  * @opcode: MLX5_OPCODE_*
  * @solicited: the receiver asked to be told of this message
  * @rnr_timer: with VHCA_RNR: when to try again, as in min_rnr_nak
@@ -74,6 +75,11 @@ enum vhca_reply {
  * @rkey: key of the memory at the target
  * @address: where in that memory the message begins
  * @immediate: immediate data, or the key to be invalidated
+ * @srqn: shared receive queue at the target, with XRC
+ * @qkey: of a datagram
+ * @dc_key: key of the target, with DC
+ * @global: a datagram, or DC: it has a global route
+ * @sl: its service level
  * @swap_add: operand of an atomic operation
  * @compare: operand of compare and swap
  * @room: bytes that @payload can hold
@@ -98,6 +104,11 @@ struct vhca_packet {
 	u32			rkey;
 	u64			address;
 	__be32			immediate;
+	u32			srqn;
+	u32			qkey;
+	u64			dc_key;
+	bool			global;
+	u8			sl;
 	u64			swap_add;
 	u64			compare;
 	u32			room;
@@ -130,6 +141,18 @@ struct vhca_port {
 };
 
 /**
+ * struct vhca_route - where a packet goes
+ * @global: to a GID; else to a LID
+ * @lid: the LID
+ * @gid: the GID
+ */
+struct vhca_route {
+	bool	global;
+	u16	lid;
+	__be64	gid[2];
+};
+
+/**
  * enum vhca_sent - what became of a packet that was to be sent
  * @VHCA_SENT: it is on its way and belongs to the fabric
  * @VHCA_FULL: the inbox is full, try again; it is still the caller's
@@ -144,11 +167,14 @@ enum vhca_sent {
 void vhca_fabric_init(struct vhca *v);
 void vhca_fabric_join(struct vhca *v);
 void vhca_fabric_leave(struct vhca *v);
-enum vhca_sent vhca_fabric_send(struct vhca *v, const void *path,
+enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
 				struct vhca_packet *packet);
 bool vhca_fabric_poll(struct vhca *v, bool able);
 void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet);
-bool vhca_path_leads_to(const void *path, unsigned int index);
+struct vhca_route vhca_route_of_path(const void *path);
+struct vhca_route vhca_route_of_av(const struct mlx5_av *av);
+bool vhca_route_leads_to(const struct vhca_route *route, unsigned int index);
+void vhca_fabric_gid(unsigned int index, __be64 gid[2]);
 bool vhca_fabric_memic(u64 phys, void *data, u64 len, bool write);
 u64 vhca_fabric_now(void);
 u64 vhca_fabric_new_life(void);

@@ -22,6 +22,7 @@ enum vhca_kind {
 	VHCA_EQ,
 	VHCA_CQ,
 	VHCA_QP,
+	VHCA_SQ,
 	VHCA_MKEY,
 	VHCA_PD,
 	VHCA_UAR,
@@ -30,14 +31,18 @@ enum vhca_kind {
 	VHCA_RMP,
 	VHCA_UCTX,
 	VHCA_UMEM,
+	VHCA_FLOW_COUNTER,
 	VHCA_GENERAL_OBJECT,
 	VHCA_MEMIC,
 	VHCA_MEMIC_OPERATION,
 	VHCA_KINDS
 };
 
-/* A queue pair is on one PD, two CQs and one UAR; nothing is on more. */
-#define VHCA_MAX_USES	4
+/*
+ * A queue pair is on one PD, two CQs, a UAR, a shared receive queue or XRC domain, and two
+ * pieces of registered memory.
+ */
+#define VHCA_MAX_USES	7
 
 /**
  * struct vhca_object - what all objects have in common
@@ -126,6 +131,7 @@ struct vhca_kind_info {
 extern const struct vhca_kind_info vhca_eq_kind;
 extern const struct vhca_kind_info vhca_cq_kind;
 extern const struct vhca_kind_info vhca_qp_kind;
+extern const struct vhca_kind_info vhca_sq_kind;
 extern const struct vhca_kind_info vhca_mkey_kind;
 extern const struct vhca_kind_info vhca_pd_kind;
 extern const struct vhca_kind_info vhca_uar_kind;
@@ -134,6 +140,7 @@ extern const struct vhca_kind_info vhca_xrc_srq_kind;
 extern const struct vhca_kind_info vhca_rmp_kind;
 extern const struct vhca_kind_info vhca_uctx_kind;
 extern const struct vhca_kind_info vhca_umem_kind;
+extern const struct vhca_kind_info vhca_flow_counter_kind;
 extern const struct vhca_kind_info vhca_general_object_kind;
 extern const struct vhca_kind_info vhca_memic_kind;
 extern const struct vhca_kind_info vhca_memic_operation_kind;

@@ -56,7 +56,7 @@ static u32 vhca_page_fault_token(struct vhca *v)
 
 /*
  * A fault of one side of a queue pair begins.  None does where the transport
- * cannot stop (only that of RC has the capability), or where no event queue
+ * cannot stop (of UC and of the driver's own none can), or where no event queue
  * wants to hear of it: then what is not present is an error.
  */
 static struct vhca_page_fault *vhca_page_fault_new(struct vhca *v,
@@ -66,12 +66,14 @@ static struct vhca_page_fault *vhca_page_fault_new(struct vhca *v,
 {
 	struct vhca_page_fault *fault = &qp->faults[side];
 
-	if (qp->service != MLX5_QP_ST_RC || !vhca_page_fault_eq(v))
+	if (!(vhca_is_reliable(qp->service) || qp->service == MLX5_QP_ST_UD) ||
+	    !vhca_page_fault_eq(v))
 		return NULL;
 	*fault = (struct vhca_page_fault) {
 		.state	= VHCA_FAULT_HELD,
 		.token	= vhca_page_fault_token(v),
 		.qpn	= qp->object.id,
+		.number	= qp->object.id,
 		.packet	= packet,
 	};
 	list_add_tail(&fault->node, &v->page_faults.list);
@@ -91,7 +93,7 @@ static void vhca_page_fault_of_wqe(struct vhca_page_fault *fault, u8 type,
 	fault->event.wqe.token = cpu_to_be32(fault->token);
 	fault->event.wqe.pftype_wq = cpu_to_be32((u32)type <<
 						 VHCA_PFTYPE_SHIFT |
-						 fault->qpn);
+						 fault->number);
 }
 
 /**
@@ -133,13 +135,17 @@ bool vhca_page_fault_send(struct vhca *v, struct vhca_qp *qp, u32 len,
 bool vhca_page_fault_receive(struct vhca *v, struct vhca_qp *qp,
 			     struct vhca_packet *packet)
 {
+	const struct vhca_reception *r = &qp->reception;
 	struct vhca_page_fault *fault;
 
 	fault = vhca_page_fault_new(v, qp, VHCA_RESPONDER, packet);
 	if (!fault)
 		return false;
-	vhca_page_fault_of_wqe(fault, MLX5_WQE_PF_TYPE_RESP, qp->rq_ci,
-			       packet->offset, packet->len);
+	if (r->srqn)
+		fault->number = r->srqn;
+	vhca_page_fault_of_wqe(fault, r->srqn ? MLX5_WQE_PF_TYPE_RMP :
+						MLX5_WQE_PF_TYPE_RESP,
+			       r->counter, packet->offset, packet->len);
 	return true;
 }
 
@@ -400,7 +406,7 @@ u8 vhca_cmd_page_fault_resume(struct vhca *v, struct vhca_cmd *cmd)
 		vhca_violation(v, "resume_of_no_fault", token, number, NULL);
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	}
-	wanted = fault->sub_type == MLX5_PFAULT_SUBTYPE_WQE ? fault->qpn :
+	wanted = fault->sub_type == MLX5_PFAULT_SUBTYPE_WQE ? fault->number :
 							      token;
 	if (type != fault->type || number != wanted) {
 		vhca_violation(v, "resume_of_other_fault", token, number,

@@ -68,6 +68,8 @@ enum vhca_side {
  * @sub_type: MLX5_PFAULT_SUBTYPE_WQE or MLX5_PFAULT_SUBTYPE_RDMA
  * @type: what was being done, MLX5_PFAULT_* bits
  * @qpn: number of the queue pair
+ * @number: that of the queue that a work request is in: the queue pair's or a
+ *	shared receive queue's
  * @event: what the driver is told
  * @packet: what is to be done again: of a receiver the request, of a sender the
  *	answer with the bytes that it has asked for; NULL if it was about to
@@ -81,6 +83,7 @@ struct vhca_page_fault {
 	u8				sub_type;
 	u8				type;
 	u32				qpn;
+	u32				number;
 	struct mlx5_eqe_page_fault	event;
 	struct vhca_packet		*packet;
 };

@@ -66,6 +66,52 @@ u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 void vhca_buffer_exit(struct vhca_buffer *buffer);
 void *vhca_buffer_at(struct vhca_buffer *buffer, u64 offset, u32 len);
 
+/* A page of a queue is at most 1 GiB, as on x86 no larger one exists. */
+#define VHCA_MAX_LOG_PAGE_SIZE	18	/* in units of 4 KiB */
+
+/**
+ * struct vhca_umem_place - a place in memory that a user has registered
+ * @id: number of the umem
+ * @offset: bytes from its begin
+ */
+struct vhca_umem_place {
+	u32	id;
+	u64	offset;
+};
+
+/* cmd_umem.c */
+u8 vhca_umem_buffer(struct vhca *v, struct vhca_object *user,
+		    struct vhca_buffer *buffer, struct vhca_umem_place where,
+		    u64 size, const struct vhca_cmd *cmd);
+u8 vhca_umem_doorbell(struct vhca *v, struct vhca_object *user,
+		      struct vhca_umem_place where, const struct vhca_cmd *cmd,
+		      __be32 **doorbell);
+
+/* Fields that the programmer's manual has and mlx5_ifc.h no name for, by their dword. */
+#define VHCA_QPC_DBR_UMEM_ID	(0x720 / 32)
+#define VHCA_MODIFY_QP_EXT	(0x40 / 32)	/* qpc_ext, the top bit */
+#define VHCA_MODIFY_QP_EXT_MASK	(0x860 / 32)	/* opt_param_mask_95_32, the lower half */
+#define VHCA_MODIFY_QP_EXT_DATA	(0x880 / 32)	/* qpc_data_ext */
+#define VHCA_QPC_EXT_MMO	BIT(29)
+#define VHCA_QPC_EXT_STREAM	0xffff
+#define VHCA_OPTPAR_EXT_STREAM	BIT(0)
+#define VHCA_OPTPAR_EXT_MMO	BIT(3)
+#define VHCA_CQC_DBR_UMEM_ID	(0x20 / 32)
+#define VHCA_CREATE_CQ_UMEM_OFFSET	(0x280 / 32)	/* and the next one */
+#define VHCA_CREATE_CQ_UMEM_ID	(0x2c0 / 32)
+
+/**
+ * vhca_field - one of these
+ * @structure: the structure that has it
+ * @dword: which it is
+ *
+ * Return: its value
+ */
+static inline u32 vhca_field(const void *structure, unsigned int dword)
+{
+	return be32_to_cpup((const __be32 *)structure + dword);
+}
+
 /**
  * struct vhca_eq - an event queue, from create_eq_in
  * @object: what all objects have; its id is the EQ number
@@ -86,6 +132,7 @@ struct vhca_eq {
 
 void vhca_eq_post(struct vhca *v, struct vhca_eq *eq, u8 type,
 		  const void *data, size_t len);
+void vhca_eq_post_event(struct vhca *v, u8 type, const void *data, size_t len);
 void vhca_eq_post_qp_event(struct vhca *v, u8 type, u32 qpn);
 void vhca_eq_post_command(struct vhca *v, unsigned int entry, u64 seq,
 			  bool quiet);
@@ -108,6 +155,7 @@ void vhca_eq_post_page_fault(struct vhca *v, struct vhca_eq *eq, u8 sub_type,
  *	solicited ones only wants to hear of
  * @answered: the arm word that was answered last
  * @doorbell: its record: consumer index, then arm word
+ * @failed: it has overrun, and its owner was told
  * @buffer: the entries
  */
 struct vhca_cq {
@@ -119,6 +167,7 @@ struct vhca_cq {
 	u32			pi;
 	u32			solicited;
 	u32			answered;
+	bool			failed;
 	__be32			*doorbell;
 	struct vhca_buffer	buffer;
 };
@@ -126,6 +175,12 @@ struct vhca_cq {
 void vhca_cq_post(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe,
 		  bool solicited);
 void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq);
+
+void vhca_complete(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe, u16 counter,
+		   u8 syndrome, bool solicited);
+
+/* Streams of a DCI that can have failed before it fails itself, log2. */
+#define VHCA_LOG_MAX_FAILED_STREAMS	4
 
 /* Sequence numbers have 24 bits. */
 #define VHCA_PSN_MASK		0xffffff
@@ -171,15 +226,70 @@ struct vhca_message {
 };
 
 /**
+ * struct vhca_srq - a shared receive queue, from create_rmp_in or
+ *	create_xrc_srq_in
+ * @object: what all objects have; its id is the queue's number
+ * @pd: protection domain of its requests
+ * @xrcd: XRC domain, and with it:
+ * @cqn: CQ that is told
+ * @user_index: by which its owner finds it
+ * @log_size: log2 of the number of requests
+ * @log_stride: log2 of the bytes from one to the next
+ * @limit: who has fewer requests left than these is told so; 0: nobody
+ * @taken: counts requests that were taken
+ * @next: index of the one that is taken next
+ * @doorbell: counts requests that were posted
+ * @context: the driver's rmpc or xrc_srqc
+ * @buffer: the requests
+ */
+struct vhca_srq {
+	struct vhca_object	object;
+	u32			pd;
+	u32			xrcd;
+	u32			cqn;
+	u32			user_index;
+	u8			log_size;
+	u8			log_stride;
+	u16			limit;
+	u16			taken;
+	u16			next;
+	__be32			*doorbell;
+	u32			context[MLX5_ST_SZ_DW(rmpc)];
+	struct vhca_buffer	buffer;
+};
+
+static_assert(MLX5_ST_SZ_DW(xrc_srqc) <= MLX5_ST_SZ_DW(rmpc));
+
+/**
  * struct vhca_reception - what a QP is receiving
  * @psn: sequence number of the next piece
  * @active: a receive request is being filled
+ * @source: with DC: by that device
+ * @source_life: and that life of a queue pair of it
+ * @since_ns: when a piece came last, in ns of CLOCK_MONOTONIC
+ * @srqn: shared queue that the request was taken from, or 0
+ * @index: where in its queue it is
+ * @counter: what the completion calls it
+ * @cqn: CQ that is told of it
+ * @user_index: by which the owner of the queue finds that
+ * @pd: protection domain of its memory
+ * @first: data segments begin behind so many others in @wqe
  * @wqe_len: bytes of @wqe
  * @wqe: the receive request, a copy
  */
 struct vhca_reception {
 	u32	psn;
 	bool	active;
+	u32	source;
+	u64	source_life;
+	u64	since_ns;
+	u32	srqn;
+	u16	index;
+	u16	counter;
+	u32	cqn;
+	u32	user_index;
+	u32	pd;
+	u32	first;
 	u32	wqe_len;
 	u8	wqe[VHCA_MAX_RQ_WQE];
 };
@@ -190,6 +300,9 @@ struct vhca_reception {
  * @service: service type, MLX5_QP_ST_*
  * @state: MLX5_QP_STATE_*
  * @privileged: the driver's own; it may use physical addresses
+ * @copies: it takes requests to copy memory
+ * @failed_streams: of a DCI: streams that have failed
+ * @nr_failed_streams: how many
  * @life: changes when the QP is made and when it is reset, see fabric.h
  * @stopped_by: serial of the fault that stopped its work last, or 0
  * @pd: protection domain
@@ -197,6 +310,7 @@ struct vhca_reception {
  * @recv_cqn: CQ of the receive queue
  * @has_sq: there is a send queue of this QP's own
  * @has_rq: there is a receive queue of this QP's own
+ * @shares_rq: it receives from a shared one
  * @log_sq: log2 of the send queue's size in units of MLX5_SEND_WQE_BB bytes
  * @log_rq: log2 of the number of receive work requests
  * @sq_offset: where in @buffer the send queue begins, in bytes
@@ -214,6 +328,9 @@ struct vhca_qp {
 	u8			service;
 	u8			state;
 	bool			privileged;
+	bool			copies;
+	u16			failed_streams[BIT(VHCA_LOG_MAX_FAILED_STREAMS)];
+	u8			nr_failed_streams;
 	u64			life;
 	u64			stopped_by;
 	u32			pd;
@@ -221,6 +338,7 @@ struct vhca_qp {
 	u32			recv_cqn;
 	bool			has_sq;
 	bool			has_rq;
+	bool			shares_rq;
 	u8			log_sq;
 	u8			log_rq;
 	u32			sq_offset;
@@ -234,17 +352,50 @@ struct vhca_qp {
 	struct vhca_page_fault	faults[VHCA_SIDES];
 };
 
+/* Does a service answer each packet, and send what was lost again? */
+static inline bool vhca_is_reliable(u8 service)
+{
+	return service == MLX5_QP_ST_RC || service == MLX5_QP_ST_XRC ||
+	       service == MLX5_QP_ST_DCI || service == MLX5_QP_ST_DCT;
+}
+
+/* Does each work request say where it goes? */
+static inline bool vhca_has_addresses(u8 service)
+{
+	return service == MLX5_QP_ST_UD || service == MLX5_QP_ST_DCI;
+}
+
 /* workqueue.c */
 bool vhca_workqueue_poll(struct vhca *v);
 void vhca_workqueue_watch(struct vhca *v);
 void vhca_workqueue_resume(struct vhca *v, u64 ns);
 void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
 			u8 opcode, u32 bytes, u8 syndrome);
-bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u16 *posted);
-bool vhca_receive_fetch(struct vhca_qp *qp);
+
+/* receive.c */
+bool vhca_receive_pd(struct vhca *v, const struct vhca_qp *qp, u32 srqn,
+		     u32 *pd);
+bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u32 srqn,
+			 u16 *posted);
+bool vhca_receive_fetch(struct vhca *v, struct vhca_qp *qp, u32 srqn);
 void vhca_receive_complete(struct vhca *v, struct vhca_qp *qp,
 			   struct mlx5_cqe64 *cqe, u8 syndrome,
 			   bool solicited);
+bool vhca_receive_flush(struct vhca *v, struct vhca_qp *qp);
+
+/* stream.c */
+bool vhca_stream_has_failed(const struct vhca_qp *qp);
+void vhca_request_has_failed(struct vhca_qp *qp);
+void vhca_stream_reset(struct vhca_qp *qp, u16 stream);
+
+/* send_queue.c */
+#define VHCA_REGISTERS	8	/* in a UAR, both halves of each */
+bool vhca_send_queues_poll(struct vhca *v);
+void vhca_send_queues_watch(struct vhca *v);
+
+/* copy.c */
+#define VHCA_OPCODE_COPY	0x2f	/* MLX5_OPCODE_MMO of libmlx5 */
+u8 vhca_copy_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe, u32 len);
 
 /* requester.c */
 u8 vhca_requester_begin(struct vhca_qp *qp);
@@ -285,6 +436,12 @@ bool vhca_mkey_free(const struct vhca_mkey *mkey);
 void vhca_mkey_check_pd(struct vhca *v, const struct vhca_mkey *mkey,
 			u64 detail);
 void vhca_mkey_check_memic(struct vhca *v, u64 start, u64 len);
+
+/* A key that leads nowhere and is never present. */
+#define VHCA_NULL_MKEY	0x200
+
+/* qpn of mkc: the key is bound to no queue pair. */
+#define VHCA_ANY_QP	0xffffff
 
 /* What an access needs of a key, as the mkc has it. */
 #define VHCA_LOCAL_READ		BIT(0)
@@ -336,6 +493,7 @@ static inline void vhca_merge(u32 *to, const u32 *from, const u32 *take,
 #define to_vhca_eq(o)	container_of(o, struct vhca_eq, object)
 #define to_vhca_cq(o)	container_of(o, struct vhca_cq, object)
 #define to_vhca_qp(o)	container_of(o, struct vhca_qp, object)
+#define to_vhca_srq(o)	container_of(o, struct vhca_srq, object)
 #define to_vhca_mkey(o)	container_of(o, struct vhca_mkey, object)
 
 #endif /* VHCA_QUEUES_H */

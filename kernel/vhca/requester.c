@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sending side of a connection (RC) and of unacknowledged messages (UC).
+ * The sending side of connections (RC, XRC, and DC for each message anew), of
+ * unacknowledged messages (UC) and of datagrams (UD).
  *
  * A message is cut into pieces.  The next piece is sent when the one before
  * was answered, so there is at most one packet of a queue pair on its way, all
@@ -42,11 +43,33 @@ static const u16 vhca_rnr_delays[] = {
 
 #define VHCA_RNR_UNIT_NS	(10 * NSEC_PER_USEC)
 
+/* Bytes of the largest datagram, which is one packet of the largest MTU. */
+#define VHCA_MAX_DATAGRAM	SZ_4K
+
+/* Top bit of the Q_Key in a request: take that of the queue pair. */
+#define VHCA_OWN_QKEY		BIT(31)
+
 static bool vhca_sends_data(u8 opcode)
 {
 	return opcode != MLX5_OPCODE_RDMA_READ &&
 	       opcode != MLX5_OPCODE_ATOMIC_CS &&
 	       opcode != MLX5_OPCODE_ATOMIC_FA;
+}
+
+/* Bytes of a request before the segments that its operation has. */
+static u32 vhca_request_prefix(u8 service)
+{
+	const u32 ctrl = sizeof(struct mlx5_wqe_ctrl_seg);
+
+	switch (service) {
+	case MLX5_QP_ST_UD:
+	case MLX5_QP_ST_DCI:
+		return ctrl + sizeof(struct mlx5_wqe_datagram_seg);
+	case MLX5_QP_ST_XRC:
+		return ctrl + sizeof(struct mlx5_wqe_xrc_seg);
+	default:
+		return ctrl;
+	}
 }
 
 /*
@@ -55,7 +78,7 @@ static bool vhca_sends_data(u8 opcode)
  */
 static u32 vhca_request_header(u8 service, u8 opcode)
 {
-	const u32 ctrl = sizeof(struct mlx5_wqe_ctrl_seg);
+	const u32 ctrl = vhca_request_prefix(service);
 	const u32 raddr = sizeof(struct mlx5_wqe_raddr_seg);
 
 	switch (opcode) {
@@ -64,9 +87,9 @@ static u32 vhca_request_header(u8 service, u8 opcode)
 		return ctrl;
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
-		return ctrl + raddr;
+		return service == MLX5_QP_ST_UD ? 0 : ctrl + raddr;
 	}
-	if (service != MLX5_QP_ST_RC)
+	if (!vhca_is_reliable(service))
 		return 0;
 	switch (opcode) {
 	case MLX5_OPCODE_SEND_INVAL:
@@ -150,7 +173,8 @@ u8 vhca_requester_begin(struct vhca_qp *qp)
 			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		total += segment.len;
 	}
-	if (total > BIT(VHCA_LOG_MAX_MESSAGE))
+	if (total > (qp->service == MLX5_QP_ST_UD ? VHCA_MAX_DATAGRAM :
+						    BIT(VHCA_LOG_MAX_MESSAGE)))
 		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
 	if ((m->opcode == MLX5_OPCODE_ATOMIC_CS ||
 	     m->opcode == MLX5_OPCODE_ATOMIC_FA) && total != sizeof(u64))
@@ -228,7 +252,7 @@ static void vhca_requester_end(struct vhca *v, struct vhca_qp *qp, u8 syndrome)
 	m->away = false;
 	qp->sq_ci += m->bbs;
 	if (syndrome)
-		qp->state = MLX5_QP_STATE_ERR;
+		vhca_request_has_failed(qp);
 	if (syndrome || m->flags & MLX5_WQE_CTRL_CQ_UPDATE)
 		vhca_send_complete(v, qp, m->index, m->opcode, m->total,
 				   syndrome);
@@ -272,7 +296,7 @@ static void vhca_requester_lost(struct vhca *v, struct vhca_qp *qp, u32 len)
 {
 	struct vhca_message *m = &qp->message;
 
-	if (qp->service == MLX5_QP_ST_UC) {
+	if (!vhca_is_reliable(qp->service)) {
 		vhca_requester_advance(v, qp, len);
 		return;
 	}
@@ -296,11 +320,35 @@ static void vhca_requester_refused(struct vhca *v, struct vhca_qp *qp,
 				  VHCA_RNR_UNIT_NS);
 }
 
+/* The address vector of a request that is long enough for one. */
+static const struct mlx5_av *vhca_message_av(const struct vhca_message *m)
+{
+	const struct mlx5_wqe_datagram_seg *datagram =
+		(const void *)&m->wqe[sizeof(struct mlx5_wqe_ctrl_seg)];
+
+	return &datagram->av;
+}
+
+static void vhca_packet_address(struct vhca_qp *qp, struct vhca_packet *packet)
+{
+	const struct mlx5_av *av = vhca_message_av(&qp->message);
+
+	packet->target_qpn = be32_to_cpu(av->dqp_dct) & VHCA_MAX_NUMBER;
+	packet->dc_key = be64_to_cpu(av->key.dc_key);
+	packet->qkey = be32_to_cpu(av->key.qkey.qkey);
+	if (packet->qkey & VHCA_OWN_QKEY)
+		packet->qkey = MLX5_GET(qpc, qp->context, q_key);
+	packet->sl = av->stat_rate_sl & 0xf;
+	packet->global = vhca_route_of_av(av).global;
+}
+
 static void vhca_packet_fill(struct vhca_qp *qp, struct vhca_packet *packet)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = (const void *)qp->message.wqe;
-	const struct mlx5_wqe_raddr_seg *raddr = (const void *)(ctrl + 1);
+	u32 prefix = vhca_request_prefix(qp->service);
+	const struct mlx5_wqe_raddr_seg *raddr = (const void *)ctrl + prefix;
 	const struct mlx5_wqe_atomic_seg *atomic = (const void *)(raddr + 1);
+	const struct mlx5_wqe_xrc_seg *xrc = (const void *)(ctrl + 1);
 	struct vhca_message *m = &qp->message;
 
 	packet->source_qpn = qp->object.id;
@@ -314,11 +362,15 @@ static void vhca_packet_fill(struct vhca_qp *qp, struct vhca_packet *packet)
 	packet->offset = m->offset;
 	packet->immediate = ctrl->imm;
 	/* The request is long enough for the segments that the opcode has. */
-	if (m->data > sizeof(*ctrl)) {
+	if (vhca_has_addresses(qp->service))
+		vhca_packet_address(qp, packet);
+	if (qp->service == MLX5_QP_ST_XRC)
+		packet->srqn = be32_to_cpu(xrc->xrc_srqn) & VHCA_MAX_NUMBER;
+	if (m->data > prefix) {
 		packet->rkey = be32_to_cpu(raddr->rkey);
 		packet->address = be64_to_cpu(raddr->raddr);
 	}
-	if (m->data > sizeof(*ctrl) + sizeof(*raddr)) {
+	if (m->data > prefix + sizeof(*raddr)) {
 		packet->swap_add = be64_to_cpu(atomic->swap_add);
 		packet->compare = be64_to_cpu(atomic->compare);
 	}
@@ -345,6 +397,13 @@ static bool vhca_requester_gather(struct vhca *v, struct vhca_qp *qp,
 	return false;
 }
 
+static struct vhca_route vhca_requester_route(struct vhca_qp *qp)
+{
+	if (vhca_has_addresses(qp->service))
+		return vhca_route_of_av(vhca_message_av(&qp->message));
+	return vhca_route_of_path(vhca_qp_path(qp));
+}
+
 /**
  * vhca_requester_send - send the next piece of a queue pair's message
  * @v: the device
@@ -357,6 +416,7 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 {
 	struct vhca_message *m = &qp->message;
 	struct vhca_packet *packet;
+	struct vhca_route route;
 
 	if (m->away || qp->faults[VHCA_REQUESTER].state)
 		return false;
@@ -383,7 +443,8 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp)
 		vhca_packet_put(v, packet);
 		return true;
 	}
-	switch (vhca_fabric_send(v, vhca_qp_path(qp), packet)) {
+	route = vhca_requester_route(qp);
+	switch (vhca_fabric_send(v, &route, packet)) {
 	case VHCA_SENT:
 		m->away = true;
 		return true;

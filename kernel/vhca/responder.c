@@ -1,24 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The receiving side of a connection (RC) and of unacknowledged messages (UC).
+ * The receiving side of connections (RC, XRC, DC), of unacknowledged messages (UC) and of
+ * datagrams (UD).
  *
  * A connected queue pair that gets what it must not get answers with an error
  * and moves to its error state.  An unconnected one drops the message.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ktime.h>
 #include <linux/mlx5/cq.h>
+#include <rdma/ib_verbs.h>
 
 #include "vhca.h"
 
 /* flags_rqpn of a CQE: the message came with a global route. */
 #define VHCA_CQE_GRH		BIT(28)
 
-static bool vhca_uses_receive(u8 opcode)
+/* A datagram's receive request has room for a global route header before the data. */
+#define VHCA_GRH_SIZE		sizeof(struct ib_grh)
+
+/* A sender of DC that has not gone on for so long does not come back. */
+#define VHCA_SENDER_LOST_NS	NSEC_PER_SEC
+
+/* The header's first word and next_hdr, as InfiniBand has them. */
+#define VHCA_GRH_VERSION	(6U << 28)
+#define VHCA_GRH_NEXT		0x1b
+
+static bool vhca_is_send(u8 opcode)
 {
 	return opcode == MLX5_OPCODE_SEND || opcode == MLX5_OPCODE_SEND_IMM ||
-	       opcode == MLX5_OPCODE_SEND_INVAL ||
-	       opcode == MLX5_OPCODE_RDMA_WRITE_IMM;
+	       opcode == MLX5_OPCODE_SEND_INVAL;
+}
+
+/* Does this piece go to a receive request?  That of a write needs one at its end. */
+static bool vhca_takes_receive(const struct vhca_packet *packet)
+{
+	return vhca_is_send(packet->opcode) ||
+	       (packet->opcode == MLX5_OPCODE_RDMA_WRITE_IMM &&
+		vhca_packet_is_last(packet));
+}
+
+/* The two ends of DC differ, those of all others do not. */
+static u8 vhca_target_service(u8 service)
+{
+	return service == MLX5_QP_ST_DCI ? MLX5_QP_ST_DCT : service;
 }
 
 /*
@@ -29,19 +55,28 @@ static struct vhca_qp *vhca_responder_find(struct vhca *v,
 					   const struct vhca_packet *packet)
 {
 	struct vhca_object *object;
+	struct vhca_route route;
 	struct vhca_qp *qp;
 
 	object = vhca_ledger_find(v, VHCA_QP, packet->target_qpn);
 	if (!object)
 		return NULL;
 	qp = to_vhca_qp(object);
-	if (qp->service != packet->service || packet->sent < qp->life ||
+	if (qp->service != vhca_target_service(packet->service) ||
+	    packet->sent < qp->life ||
 	    (qp->state != MLX5_QP_STATE_RTR &&
-	     qp->state != MLX5_QP_STATE_RTS) ||
-	    MLX5_GET(qpc, qp->context, remote_qpn) != packet->source_qpn ||
-	    !vhca_path_leads_to(MLX5_ADDR_OF(qpc, qp->context,
-					     primary_address_path),
-				packet->source))
+	     qp->state != MLX5_QP_STATE_RTS))
+		return NULL;
+	if (qp->service == MLX5_QP_ST_UD)
+		return MLX5_GET(qpc, qp->context, q_key) == packet->qkey ?
+		       qp : NULL;
+	if (qp->service == MLX5_QP_ST_DCT)
+		return MLX5_GET64(qpc, qp->context, dc_access_key) ==
+		       packet->dc_key ? qp : NULL;
+	route = vhca_route_of_path(MLX5_ADDR_OF(qpc, qp->context,
+						primary_address_path));
+	if (MLX5_GET(qpc, qp->context, remote_qpn) != packet->source_qpn ||
+	    !vhca_route_leads_to(&route, packet->source))
 		return NULL;
 	return qp;
 }
@@ -53,9 +88,7 @@ vhca_receive_segment(const struct vhca_qp *qp, u32 i)
 	const struct vhca_reception *r = &qp->reception;
 	const struct mlx5_wqe_data_seg *segment = (const void *)r->wqe;
 
-	/* A signature takes the first place, and is not looked at. */
-	if (MLX5_GET(qpc, qp->context, wq_signature))
-		i++;
+	i += r->first;
 	if ((i + 1) * sizeof(*segment) > r->wqe_len ||
 	    segment[i].lkey == MLX5_TERMINATE_SCATTER_LIST_LKEY)
 		return NULL;
@@ -79,16 +112,13 @@ static u64 vhca_receive_room(const struct vhca_qp *qp)
 }
 
 /*
- * Write a piece to where the receive request wants it.  Where that cannot be
- * done @absent says whether a translation is missing.
+ * Write @len bytes to where the receive request wants them, from @offset in its memory.
+ * Where that cannot be done @absent says whether a translation is missing.
  */
-static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp,
-				 const struct vhca_packet *packet, bool *absent)
+static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp, u32 offset,
+				 const void *data, u32 len, bool *absent)
 {
 	const struct mlx5_wqe_data_seg *segment;
-	const void *data = packet->payload;
-	u32 offset = packet->offset;
-	u32 len = packet->len;
 	u32 i;
 
 	*absent = false;
@@ -96,7 +126,7 @@ static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp,
 		struct vhca_access access = {
 			.key	= be32_to_cpu(segment->lkey),
 			.right	= VHCA_LOCAL_WRITE,
-			.pd	= qp->pd,
+			.pd	= qp->reception.pd,
 			.qpn	= qp->object.id,
 		};
 		u32 size = vhca_segment_len(segment);
@@ -118,17 +148,45 @@ static bool vhca_receive_scatter(struct vhca *v, struct vhca_qp *qp,
 	return !len;
 }
 
+/* What a datagram has before its data, in the receiver's memory. */
+static u32 vhca_receive_prefix(const struct vhca_packet *packet)
+{
+	return packet->service == MLX5_QP_ST_UD ? VHCA_GRH_SIZE : 0;
+}
+
+/* The header is there only if the datagram had a global route; its place always is. */
+static bool vhca_receive_grh(struct vhca *v, struct vhca_qp *qp,
+			     const struct vhca_packet *packet, bool *absent)
+{
+	struct ib_grh grh = {
+		.version_tclass_flow = cpu_to_be32(VHCA_GRH_VERSION),
+		.paylen		     = cpu_to_be16(packet->total),
+		.next_hdr	     = VHCA_GRH_NEXT,
+	};
+	__be64 gid[2];
+
+	if (!packet->global)
+		return true;
+	vhca_fabric_gid(packet->source, gid);
+	memcpy(&grh.sgid, gid, sizeof(grh.sgid));
+	vhca_fabric_gid(v->index, gid);
+	memcpy(&grh.dgid, gid, sizeof(grh.dgid));
+	return vhca_receive_scatter(v, qp, 0, &grh, sizeof(grh), absent);
+}
+
 /* What the receiver is told of a message that has arrived. */
 static void vhca_responder_complete(struct vhca *v, struct vhca_qp *qp,
 				    const struct vhca_packet *packet)
 {
 	void *path = MLX5_ADDR_OF(qpc, qp->context, primary_address_path);
+	bool addressed = vhca_has_addresses(packet->service);
 	u32 flags = packet->source_qpn |
-		    (u32)MLX5_GET(ads, path, sl) << 24;
+		    (u32)(addressed ? packet->sl : MLX5_GET(ads, path, sl)) << 24;
 	struct mlx5_cqe64 cqe = {
 		.slid		= cpu_to_be16(vhca_lid_of(packet->source)),
 		.immediate	= packet->immediate,
-		.byte_cnt	= cpu_to_be32(packet->total),
+		.byte_cnt	= cpu_to_be32(vhca_receive_prefix(packet) +
+					      packet->total),
 	};
 	u8 kind;
 
@@ -147,7 +205,7 @@ static void vhca_responder_complete(struct vhca *v, struct vhca_qp *qp,
 		cqe.immediate = 0;
 		break;
 	}
-	if (MLX5_GET(ads, path, grh))
+	if (addressed ? packet->global : MLX5_GET(ads, path, grh))
 		flags |= VHCA_CQE_GRH;
 	cqe.flags_rqpn = cpu_to_be32(flags);
 	cqe.op_own = kind << 4;
@@ -160,23 +218,32 @@ static void vhca_responder_fail_receive(struct vhca *v, struct vhca_qp *qp,
 {
 	struct mlx5_cqe64 cqe = {};
 
-	if (qp->service == MLX5_QP_ST_UC)
+	/* What was taken from a shared queue has to come to its end. */
+	if (!vhca_is_reliable(qp->service) && !qp->reception.srqn) {
+		qp->reception.active = false;
 		return;
+	}
 	vhca_receive_complete(v, qp, &cqe, syndrome, true);
-	qp->state = MLX5_QP_STATE_ERR;
+	/* A target of DC is there for others as well. */
+	if (qp->service != MLX5_QP_ST_DCT)
+		qp->state = MLX5_QP_STATE_ERR;
 }
 
 static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
 					   struct vhca_packet *packet)
 {
+	u32 prefix = vhca_receive_prefix(packet);
 	struct vhca_reception *r = &qp->reception;
-	bool absent;
+	bool absent = false;
 
-	if (!packet->offset) {
-		if (!vhca_receive_fetch(qp))
+	/* One that has waited for a page fault has its request already. */
+	if (!packet->offset && !r->active) {
+		if (!vhca_receive_fetch(v, qp, packet->srqn))
 			return VHCA_NAK_OPERATION;
 		r->active = true;
-		if (packet->total > vhca_receive_room(qp)) {
+		r->source = packet->source;
+		r->source_life = packet->source_life;
+		if (prefix + packet->total > vhca_receive_room(qp)) {
 			vhca_responder_fail_receive(v, qp,
 						    MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 			return VHCA_NAK_INVALID_REQUEST;
@@ -184,7 +251,9 @@ static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
 	} else if (!r->active) {
 		return VHCA_NAK_INVALID_REQUEST;
 	}
-	if (!vhca_receive_scatter(v, qp, packet, &absent)) {
+	if (!vhca_receive_grh(v, qp, packet, &absent) ||
+	    !vhca_receive_scatter(v, qp, prefix + packet->offset, packet->payload,
+				  packet->len, &absent)) {
 		if (absent && vhca_page_fault_receive(v, qp, packet))
 			return VHCA_UNANSWERED;
 		vhca_responder_fail_receive(v, qp,
@@ -196,7 +265,7 @@ static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
 	if (packet->opcode == MLX5_OPCODE_SEND_INVAL) {
 		const struct vhca_access access = {
 			.key	= be32_to_cpu(packet->immediate),
-			.pd	= qp->pd,
+			.pd	= r->pd,
 			.qpn	= qp->object.id,
 		};
 
@@ -243,8 +312,11 @@ static enum vhca_reply vhca_responder_write(struct vhca *v, struct vhca_qp *qp,
 	if (!vhca_access_write(v, access, packet->payload))
 		return vhca_responder_unable(v, qp, packet, access);
 	if (packet->opcode == MLX5_OPCODE_RDMA_WRITE_IMM &&
-	    vhca_packet_is_last(packet))
+	    vhca_packet_is_last(packet)) {
+		if (!vhca_receive_fetch(v, qp, packet->srqn))
+			return VHCA_NAK_OPERATION;
 		vhca_responder_complete(v, qp, packet);
+	}
 	return VHCA_ACK;
 }
 
@@ -297,19 +369,15 @@ static enum vhca_reply vhca_responder_ready(struct vhca *v, struct vhca_qp *qp,
 {
 	u16 posted;
 
-	if (!vhca_uses_receive(packet->opcode))
+	if (!vhca_takes_receive(packet))
 		return VHCA_ACK;
-	/* A write needs it at its end, any other message at its begin. */
-	if (packet->opcode == MLX5_OPCODE_RDMA_WRITE_IMM ?
-	    !vhca_packet_is_last(packet) : packet->offset)
+	/* A send has its request from its begin on. */
+	if (vhca_is_send(packet->opcode) &&
+	    (packet->offset || qp->reception.active))
 		return VHCA_ACK;
-	if (!qp->has_rq) {
-		if (vhca_gap_is_new(v, VHCA_GAP_SHARED_RECEIVE))
-			vhca_info(v, "not modelled, said once: QP 0x%llx receives from a shared queue, its peer gets an error\n",
-				  qp->object.id);
+	if (!qp->has_rq && !qp->shares_rq)
 		return VHCA_NAK_INVALID_REQUEST;
-	}
-	if (!vhca_receive_posted(v, qp, &posted))
+	if (!vhca_receive_posted(v, qp, packet->srqn, &posted))
 		return VHCA_NAK_OPERATION;
 	return posted ? VHCA_ACK : VHCA_RNR;
 }
@@ -328,6 +396,8 @@ static enum vhca_reply vhca_responder_do(struct vhca *v, struct vhca_qp *qp,
 
 	if (reply != VHCA_ACK)
 		return reply;
+	if (!vhca_receive_pd(v, qp, packet->srqn, &access.pd))
+		return VHCA_NAK_INVALID_REQUEST;
 	switch (packet->opcode) {
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
@@ -346,7 +416,7 @@ static enum vhca_reply vhca_responder_do(struct vhca *v, struct vhca_qp *qp,
 static void vhca_responder_fail(struct vhca *v, struct vhca_qp *qp,
 				enum vhca_reply reply)
 {
-	if (qp->state == MLX5_QP_STATE_ERR)
+	if (qp->state == MLX5_QP_STATE_ERR || qp->service == MLX5_QP_ST_DCT)
 		return;
 	qp->state = MLX5_QP_STATE_ERR;
 	vhca_eq_post_qp_event(v, reply == VHCA_NAK_ACCESS ?
@@ -381,17 +451,49 @@ enum vhca_reply vhca_responder_give_up(struct vhca *v, struct vhca_qp *qp,
 	return reply;
 }
 
+/* Of a target of DC: may the message go on, or begin?  A sender may be gone for good. */
+static bool vhca_target_is_free(struct vhca *v, struct vhca_qp *qp,
+				const struct vhca_packet *packet)
+{
+	struct vhca_reception *r = &qp->reception;
+	struct mlx5_cqe64 cqe = {};
+	u64 now = ktime_get_ns();
+
+	if (r->active && r->source == packet->source &&
+	    r->source_life == packet->source_life) {
+		r->since_ns = now;
+		return true;
+	}
+	if (vhca_is_send(packet->opcode) && packet->offset)
+		return false;
+	if (r->active && now - r->since_ns < VHCA_SENDER_LOST_NS)
+		return false;
+	if (r->active)
+		vhca_receive_complete(v, qp, &cqe,
+				      MLX5_CQE_SYNDROME_WR_FLUSH_ERR, true);
+	r->since_ns = now;
+	return true;
+}
+
 /*
  * Unconnected: a message whose beginning was lost is dropped to its end, and
- * the next one is taken whatever its number.
+ * the next one is taken whatever its number.  A target of DC fills one receive request at
+ * a time, and whoever comes meanwhile tries again; each sender has numbers of its own.
  */
-static bool vhca_responder_expects(struct vhca_qp *qp,
+static bool vhca_responder_expects(struct vhca *v, struct vhca_qp *qp,
 				   const struct vhca_packet *packet)
 {
 	struct vhca_reception *r = &qp->reception;
 
-	if (qp->service == MLX5_QP_ST_UC && !packet->offset) {
-		r->active = false;
+	if (qp->service == MLX5_QP_ST_DCT) {
+		r->psn = packet->psn;
+		return !vhca_takes_receive(packet) ||
+		       vhca_target_is_free(v, qp, packet);
+	}
+	if (!vhca_is_reliable(qp->service) && !packet->offset) {
+		/* A datagram that waits for a page fault has its request. */
+		if (qp->service != MLX5_QP_ST_UD)
+			r->active = false;
 		r->psn = packet->psn;
 	}
 	return packet->psn == r->psn;
@@ -416,7 +518,7 @@ enum vhca_reply vhca_responder_execute(struct vhca *v,
 	enum vhca_reply reply;
 
 	if (!qp || qp->faults[VHCA_RESPONDER].state ||
-	    !vhca_responder_expects(qp, packet)) {
+	    !vhca_responder_expects(v, qp, packet)) {
 		v->stats.packets_lost++;
 		return VHCA_LOST;
 	}
@@ -429,14 +531,14 @@ enum vhca_reply vhca_responder_execute(struct vhca *v,
 		qp->reception.psn = (packet->psn + 1) & VHCA_PSN_MASK;
 		return VHCA_ACK;
 	case VHCA_RNR:
-		if (qp->service == MLX5_QP_ST_RC) {
+		if (vhca_is_reliable(qp->service)) {
 			packet->rnr_timer = MLX5_GET(qpc, qp->context,
 						     min_rnr_nak);
 			return VHCA_RNR;
 		}
 		break;
 	default:
-		if (qp->service == MLX5_QP_ST_RC) {
+		if (vhca_is_reliable(qp->service)) {
 			vhca_responder_fail(v, qp, reply);
 			return reply;
 		}

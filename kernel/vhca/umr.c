@@ -71,6 +71,7 @@ static bool vhca_umr_check(const struct vhca_qp *qp,
 	    MLX5_GET(mkc, mkey->context, mkey_7_0) != (key & 0xff))
 		return false;
 	return !(wqe->umr.flags & VHCA_UMR_CHECK_QPN) ||
+	       MLX5_GET(mkc, mkey->context, qpn) == VHCA_ANY_QP ||
 	       MLX5_GET(mkc, mkey->context, qpn) == qp->object.id;
 }
 

@@ -94,6 +94,13 @@
 #define VHCA_LOG_MAX_QP_SIZE	15
 #define VHCA_MAX_OCTOWORDS	BIT(20)	/* translations of one mkey */
 #define VHCA_LOG_MAX_MESSAGE	30	/* bytes of one message */
+#define VHCA_LOG_BF_REGISTER	9	/* bytes of a BlueFlame register */
+#define VHCA_OBJ_RESERVED_QPN	0x2c	/* obj_type of general objects */
+#define VHCA_LOG_RESERVED_QPNS	4	/* numbers in one of them */
+#define VHCA_RESERVED_QPN_BLOCKS	256
+#define VHCA_FIRST_RESERVED_QPN	0x8000
+#define VHCA_LOG_MAX_STREAMS	4	/* of a DCI */
+#define VHCA_LOG_MAX_COPY	20	/* bytes that one request copies */
 #define VHCA_LOG_MAX_KLMS	16	/* entries of one indirect mkey */
 #define VHCA_MAX_INDIRECTION	4	/* mkeys behind one another */
 
@@ -238,9 +245,7 @@ enum vhca_request {
 /* What a driver or user may run into because it is not modelled. */
 enum vhca_gap {
 	VHCA_GAP_WORK_REQUEST,
-	VHCA_GAP_SHARED_RECEIVE,
 	VHCA_GAP_UMEM,
-	VHCA_GAP_RESIZE,
 	VHCA_GAP_REGISTER,
 };
 

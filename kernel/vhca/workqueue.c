@@ -2,8 +2,7 @@
 /*
  * Work queues.  The device follows a send queue through its doorbell record
  * and takes work requests in order.  UMR and NOP are executed here, messages
- * are begun here and sent by requester.c.  Receive requests are taken when a
- * message needs one, see responder.c.
+ * are begun here and sent by requester.c.  Receive queues are in receive.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -30,20 +29,24 @@
 #define VHCA_WQE_DS_MASK	0x3f
 #define VHCA_WQE_DS		16	/* bytes */
 
-/* log_rq_stride of qpc is in units of 16 bytes. */
-#define VHCA_LOG_RQ_UNIT	4
-
 /* Tells whose vendor_err_synd it is. */
 #define VHCA_VENDOR_SYNDROME	0x99
 
-/* What all completions of a queue pair have. */
-static void vhca_complete(struct vhca *v, struct vhca_qp *qp, u32 cqn,
-			  struct mlx5_cqe64 *cqe, u16 index, u8 syndrome,
-			  bool solicited)
+/**
+ * vhca_complete - post a completion
+ * @v: the device
+ * @cqn: number of the CQ
+ * @cqe: what there is to tell
+ * @counter: of the work request
+ * @syndrome: 0 for success, or MLX5_CQE_SYNDROME_*
+ * @solicited: tell those as well who wait for solicited entries only
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_complete(struct vhca *v, u32 cqn, struct mlx5_cqe64 *cqe, u16 counter,
+		   u8 syndrome, bool solicited)
 {
-	/* Users find their QP by this (CQE version 1), the kernel by number. */
-	cqe->srqn = cpu_to_be32(MLX5_GET(qpc, qp->context, user_index));
-	cqe->wqe_counter = cpu_to_be16(index);
+	cqe->wqe_counter = cpu_to_be16(counter);
 	if (syndrome) {
 		struct mlx5_err_cqe *err = (void *)cqe;
 
@@ -76,96 +79,14 @@ void vhca_send_complete(struct vhca *v, struct vhca_qp *qp, u16 index,
 		.byte_cnt	= cpu_to_be32(bytes),
 		.sop_drop_qpn	= cpu_to_be32((u32)opcode << 24 |
 					      qp->object.id),
+		/* Users find their QP by this, see vhca_receive_complete(). */
+		.srqn		= cpu_to_be32(MLX5_GET(qpc, qp->context,
+						       user_index)),
 		.op_own		= (syndrome ? MLX5_CQE_REQ_ERR :
 					      MLX5_CQE_REQ) << 4,
 	};
 
-	vhca_complete(v, qp, qp->send_cqn, &cqe, index, syndrome, false);
-}
-
-/**
- * vhca_receive_posted - how many receive requests there are
- * @v: the device
- * @qp: the queue pair, with a receive queue of its own
- * @posted: the count
- *
- * Context: firmware thread, vhca.lock held
- * Return: true; or false if the doorbell record counts more than there can
- *	be, which is a violation, and the queue cannot be followed any more
- */
-bool vhca_receive_posted(struct vhca *v, struct vhca_qp *qp, u16 *posted)
-{
-	*posted = vhca_doorbell(&qp->doorbell[MLX5_RCV_DBR]) - qp->rq_ci;
-	/* The requests are complete when the record counts them. */
-	smp_rmb();
-	if (*posted <= BIT(qp->log_rq))
-		return true;
-	vhca_violation(v, "rq_overrun", qp->object.id, *posted, NULL);
-	qp->rq_ci += *posted;
-	return false;
-}
-
-/**
- * vhca_receive_fetch - copy the next receive request
- * @qp: the queue pair, in whose receive queue one is posted
- *
- * Context: firmware thread, vhca.lock held
- * Return: true; or false if the queue is not laid out as such a queue must be
- */
-bool vhca_receive_fetch(struct vhca_qp *qp)
-{
-	u8 log_stride = MLX5_GET(qpc, qp->context, log_rq_stride) +
-			VHCA_LOG_RQ_UNIT;
-	u32 mask = BIT(qp->log_rq) - 1;
-	struct vhca_reception *r = &qp->reception;
-	void *wqe;
-
-	r->wqe_len = BIT(log_stride);
-	wqe = vhca_buffer_at(&qp->buffer, (u64)(qp->rq_ci & mask) << log_stride,
-			     r->wqe_len);
-	if (!wqe)
-		return false;
-	memcpy(r->wqe, wqe, r->wqe_len);
-	return true;
-}
-
-/**
- * vhca_receive_complete - tell that a receive request has completed
- * @v: the device
- * @qp: the queue pair
- * @cqe: what there is to tell of a message; for an error, zeros
- * @syndrome: 0 for success, or MLX5_CQE_SYNDROME_*
- * @solicited: the sender wants the receiver to be told
- *
- * Context: firmware thread, vhca.lock held
- */
-void vhca_receive_complete(struct vhca *v, struct vhca_qp *qp,
-			   struct mlx5_cqe64 *cqe, u8 syndrome, bool solicited)
-{
-	cqe->sop_drop_qpn = cpu_to_be32(qp->object.id);
-	if (syndrome)
-		cqe->op_own = MLX5_CQE_RESP_ERR << 4;
-	vhca_complete(v, qp, qp->recv_cqn, cqe, qp->rq_ci, syndrome,
-		      solicited);
-	qp->rq_ci++;
-	qp->reception.active = false;
-}
-
-/* In the error state what is posted completes with an error. */
-static bool vhca_receive_queue_flush(struct vhca *v, struct vhca_qp *qp)
-{
-	u16 posted, i;
-
-	if (!qp->has_rq || qp->state != MLX5_QP_STATE_ERR ||
-	    !vhca_receive_posted(v, qp, &posted))
-		return false;
-	for (i = 0; i < posted; i++) {
-		struct mlx5_cqe64 cqe = {};
-
-		vhca_receive_complete(v, qp, &cqe,
-				      MLX5_CQE_SYNDROME_WR_FLUSH_ERR, true);
-	}
-	return posted;
+	vhca_complete(v, qp->send_cqn, &cqe, index, syndrome, false);
 }
 
 /* Copy @bbs basic blocks of a request; it may wrap around the queue's end. */
@@ -190,28 +111,32 @@ static bool vhca_send_fetch(struct vhca_qp *qp, u32 first, u32 bbs)
 
 /*
  * Returns 0 or a completion syndrome; the message is active if there is more
- * to do.  Datagrams have nobody to go to and are dropped as a network may drop
- * them.
+ * to do.  Management datagrams have nobody to go to and are dropped as a network
+ * may drop them.
  */
 static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp)
 {
 	struct vhca_message *m = &qp->message;
 
-	if (qp->state == MLX5_QP_STATE_ERR)
+	if (qp->state == MLX5_QP_STATE_ERR || vhca_stream_has_failed(qp))
 		return MLX5_CQE_SYNDROME_WR_FLUSH_ERR;
 	switch (m->opcode) {
 	case MLX5_OPCODE_NOP:
 		return 0;
 	case MLX5_OPCODE_UMR:
 		return vhca_umr_execute(v, qp, m->wqe, m->wqe_len);
+	case VHCA_OPCODE_COPY:
+		return vhca_copy_execute(v, qp, m->wqe, m->wqe_len);
 	}
 	switch (qp->service) {
 	case MLX5_QP_ST_QP0:
 	case MLX5_QP_ST_QP1:
-	case MLX5_QP_ST_UD:
 		return 0;
 	case MLX5_QP_ST_RC:
 	case MLX5_QP_ST_UC:
+	case MLX5_QP_ST_UD:
+	case MLX5_QP_ST_XRC:
+	case MLX5_QP_ST_DCI:
 		return vhca_requester_begin(qp);
 	}
 	if (vhca_gap_is_new(v, VHCA_GAP_WORK_REQUEST))
@@ -252,7 +177,7 @@ static bool vhca_work_take(struct vhca *v, struct vhca_qp *qp, u16 posted)
 		return true;
 	qp->sq_ci += m->bbs;
 	if (syndrome)
-		qp->state = MLX5_QP_STATE_ERR;
+		vhca_request_has_failed(qp);
 	if (syndrome || m->flags & MLX5_WQE_CTRL_CQ_UPDATE)
 		vhca_send_complete(v, qp, m->index, m->opcode, 0, syndrome);
 	return true;
@@ -336,7 +261,7 @@ static bool vhca_queue_poll(struct vhca *v, struct vhca_qp *qp)
 	if (vhca_work_waits(qp) && vhca_fault_stops_work(v, qp))
 		return busy;
 	busy |= vhca_send_queue_poll(v, qp);
-	return vhca_receive_queue_flush(v, qp) || busy;
+	return vhca_receive_flush(v, qp) || busy;
 }
 
 /*
@@ -393,6 +318,7 @@ bool vhca_workqueue_poll(struct vhca *v)
 	v->poll_bytes = 0;
 	do {
 		again = vhca_queues_poll(v);
+		again |= vhca_send_queues_poll(v);
 		again |= vhca_fabric_poll(v, true);
 		busy |= again;
 	} while (again && ++round < VHCA_POLL_ROUNDS &&
@@ -422,6 +348,7 @@ void vhca_workqueue_watch(struct vhca *v)
 		if (qp->has_rq)
 			vhca_watch_word(v, &qp->doorbell[MLX5_RCV_DBR]);
 	}
+	vhca_send_queues_watch(v);
 	xa_for_each(&v->ledger.by_id[VHCA_CQ], id, object)
 		vhca_watch_word(v, &to_vhca_cq(object)->doorbell[VHCA_CQ_ARM]);
 }

@@ -143,7 +143,8 @@ static void caps_agree_with_ledger(struct kunit *test)
 #undef LIMIT
 	KUNIT_EXPECT_EQ(test, MLX5_GET64(cmd_hca_cap, cap, general_obj_types),
 			MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q |
-			MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM);
+			MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM |
+			BIT_ULL(VHCA_OBJ_RESERVED_QPN));
 }
 
 /* All that is maximal can be chosen, and so can nothing at all. */

@@ -43,7 +43,7 @@ static void ledger_add_numbers_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, add(test, VHCA_PD)->id, 4);
 	/* Each kind has its own. */
 	KUNIT_EXPECT_EQ(test, add(test, VHCA_XRCD)->id, 1);
-	KUNIT_EXPECT_EQ(test, add(test, VHCA_RMP)->id, 0x1000);
+	KUNIT_EXPECT_EQ(test, add(test, VHCA_FLOW_COUNTER)->id, 1);
 }
 
 static void ledger_add_ends_at_limit(struct kunit *test)
@@ -121,7 +121,7 @@ static void ledger_counts(struct kunit *test)
 
 static void ledger_keeps_order_of_birth(struct kunit *test)
 {
-	static const enum vhca_kind kinds[] = { VHCA_XRCD, VHCA_PD, VHCA_RMP, VHCA_PD };
+	static const enum vhca_kind kinds[] = { VHCA_XRCD, VHCA_PD, VHCA_FLOW_COUNTER, VHCA_PD };
 	struct vhca *v = test->priv;
 	struct vhca_object *object;
 	unsigned int i;
@@ -141,7 +141,7 @@ static void ledger_keeps_order_of_birth(struct kunit *test)
 static void ledger_use_counts_users(struct kunit *test)
 {
 	struct vhca *v = test->priv;
-	struct vhca_object *pd = add(test, VHCA_PD), *user = add(test, VHCA_RMP);
+	struct vhca_object *pd = add(test, VHCA_PD), *user = add(test, VHCA_FLOW_COUNTER);
 
 	/* Twice on the same is two uses. */
 	KUNIT_EXPECT_EQ(test, vhca_object_use(v, user, VHCA_PD, pd->id),
@@ -179,13 +179,13 @@ static void ledger_use_up_to_limit(struct kunit *test)
 static void ledger_forgets_all(struct kunit *test)
 {
 	struct vhca *v = test->priv;
-	struct vhca_object *pd = add(test, VHCA_PD), *a = add(test, VHCA_RMP);
-	struct vhca_object *b = add(test, VHCA_RMP);
+	struct vhca_object *pd = add(test, VHCA_PD), *a = add(test, VHCA_FLOW_COUNTER);
+	struct vhca_object *b = add(test, VHCA_FLOW_COUNTER);
 	enum vhca_kind kind;
 
 	KUNIT_ASSERT_EQ(test, vhca_object_use(v, a, VHCA_PD, pd->id),
 			MLX5_CMD_STAT_OK);
-	KUNIT_ASSERT_EQ(test, vhca_object_use(v, b, VHCA_RMP, a->id),
+	KUNIT_ASSERT_EQ(test, vhca_object_use(v, b, VHCA_FLOW_COUNTER, a->id),
 			MLX5_CMD_STAT_OK);
 	vhca_ledger_forget(v);
 	KUNIT_EXPECT_EQ(test, v->ledger.count, 0);
@@ -238,6 +238,9 @@ static void ledger_kinds_are_whole(struct kunit *test)
 	/* mlx5_ib keeps both in one table. */
 	KUNIT_EXPECT_LT(test, vhca_kind_info(VHCA_XRC_SRQ)->max,
 			vhca_kind_info(VHCA_RMP)->min);
+	/* A work request names either in the same field. */
+	KUNIT_EXPECT_LT(test, vhca_kind_info(VHCA_QP)->max,
+			vhca_kind_info(VHCA_SQ)->min);
 	/* Number 0 stands for none in fields of the driver's contexts. */
 	KUNIT_EXPECT_GT(test, vhca_kind_info(VHCA_PD)->min, 0);
 	KUNIT_EXPECT_GT(test, vhca_kind_info(VHCA_UCTX)->min, 0);

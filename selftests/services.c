@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * More of the device's data path than connections that have all to themselves: datagrams,
+ * shared receive queues, and completion queues that change their size.
+ *
+ * As in data_path.c these are tests of the virtual HCA, on which those of the driver rely.
+ */
+#include <endian.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "common/bed.h"
+#include "common/connection.h"
+
+#define GRH		40u	/* bytes in front of a datagram's data */
+#define SIZE		512u
+#define SEED		7
+#define QKEY		0x11223344u
+#define DEPTH		8
+
+FIXTURE(services)
+{
+	struct bed bed;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct connection_options options;
+	struct ibv_wc wc;
+};
+
+FIXTURE_SETUP(services)
+{
+	if (!bed_make(_metadata, &self->bed, true))
+		return;
+	self->ctx = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, self->ctx);
+	self->pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, self->pd);
+	self->options = connection_defaults;
+}
+
+FIXTURE_TEARDOWN(services)
+{
+	EXPECT_EQ(0, ibv_dealloc_pd(self->pd));
+	EXPECT_EQ(0, ibv_close_device(self->ctx));
+	bed_unmake(_metadata, &self->bed);
+}
+
+/* An end whose queue pair is of the type UD and ready to send, with the Q_Key that is given. */
+static int datagram_end(struct ibv_pd *pd, uint32_t qkey, struct end *end)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
+	struct ibv_port_attr port;
+
+	end->pd = pd;
+	if (ibv_query_port(pd->context, 1, &port) || ibv_query_gid(pd->context, 1, 0, &end->gid))
+		return errno;
+	end->lid = port.lid;
+	end->cq = ibv_create_cq(pd->context, 2 * DEPTH, NULL, NULL, 0);
+	if (!end->cq)
+		return errno;
+	init.send_cq = end->cq;
+	init.recv_cq = end->cq;
+	end->qp = ibv_create_qp(pd, &init);
+	if (!end->qp)
+		return errno;
+	if (ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			  IBV_QP_QKEY))
+		return errno;
+	attr.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(end->qp, &attr, IBV_QP_STATE))
+		return errno;
+	attr.qp_state = IBV_QPS_RTS;
+	return ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+static struct ibv_ah *address_of(const struct end *to, bool global)
+{
+	struct ibv_ah_attr attr = { .dlid = to->lid, .port_num = 1, .is_global = global };
+
+	attr.grh.dgid = to->gid;
+	attr.grh.hop_limit = 1;
+	return ibv_create_ah(to->pd, &attr);
+}
+
+static struct ibv_send_wr datagram(struct ibv_ah *ah, const struct end *to, uint32_t qkey)
+{
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_SEND };
+
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = to->qp->qp_num;
+	wr.wr.ud.remote_qkey = qkey;
+	return wr;
+}
+
+/* The data is behind the place of the header, and the header is there if there was a route. */
+TEST_F(services, datagram)
+{
+	struct region from, to;
+	struct end a, b;
+	int global;
+
+	ASSERT_EQ(0, datagram_end(self->pd, QKEY, &a));
+	ASSERT_EQ(0, datagram_end(self->pd, QKEY, &b));
+	for (global = 0; global < 2; global++) {
+		struct ibv_ah *ah = address_of(&b, global);
+		struct ibv_send_wr wr = datagram(ah, &b, QKEY);
+		struct ibv_grh *grh;
+
+		ASSERT_NE(NULL, ah);
+		region_make(self->pd, SIZE, 1, 0, &from);
+		region_make(self->pd, GRH + SIZE, 3, IBV_ACCESS_LOCAL_WRITE, &to);
+		region_fill(&from, SEED);
+		memset(to.data, 0xee, GRH);
+		post_receive(&b, 2, &to);
+		post(&a, &wr, &from);
+		end_wait(&a, 1, IBV_WC_SUCCESS, &self->wc);
+		end_wait(&b, 2, IBV_WC_SUCCESS, &self->wc);
+		ASSERT_EQ(GRH + SIZE, self->wc.byte_len);
+		ASSERT_EQ(a.qp->qp_num, self->wc.src_qp);
+		ASSERT_EQ(a.lid, self->wc.slid);
+		ASSERT_EQ(global, !!(self->wc.wc_flags & IBV_WC_GRH));
+		ASSERT_TRUE(region_holds(&to, GRH, SIZE, SEED, 0));
+		ASSERT_TRUE(region_is_guarded(&to));
+		grh = (void *)to.data;
+		if (global) {
+			ASSERT_EQ(6u, be32toh(grh->version_tclass_flow) >> 28);
+			ASSERT_EQ(SIZE, be16toh(grh->paylen));
+			ASSERT_EQ(0, memcmp(&grh->sgid, &a.gid, sizeof(a.gid)));
+			ASSERT_EQ(0, memcmp(&grh->dgid, &b.gid, sizeof(b.gid)));
+		} else {
+			ASSERT_EQ(0xee, to.data[0]);
+			ASSERT_EQ(0xee, to.data[GRH - 1]);
+		}
+		ASSERT_EQ(0, ibv_destroy_ah(ah));
+		region_destroy(&from);
+		region_destroy(&to);
+	}
+	end_destroy(&a);
+	end_destroy(&b);
+}
+
+/* Who has not the key, or no room, is not heard; the sender never knows. */
+TEST_F(services, datagram_is_lost)
+{
+	struct region from, large, to;
+	struct ibv_send_wr wr;
+	struct ibv_ah *ah;
+	struct end a, b;
+
+	ASSERT_EQ(0, datagram_end(self->pd, QKEY, &a));
+	ASSERT_EQ(0, datagram_end(self->pd, QKEY, &b));
+	ah = address_of(&b, false);
+	ASSERT_NE(NULL, ah);
+	region_make(self->pd, SIZE, 0, 0, &from);
+	region_make(self->pd, 8192, 0, 0, &large);
+	region_make(self->pd, GRH + SIZE, 0, IBV_ACCESS_LOCAL_WRITE, &to);
+	region_fill(&from, SEED);
+	region_fill(&to, SEED + 1);
+	/* No request is there. */
+	wr = datagram(ah, &b, QKEY);
+	post(&a, &wr, &from);
+	end_wait(&a, 1, IBV_WC_SUCCESS, &self->wc);
+	post_receive(&b, 2, &to);
+	wr = datagram(ah, &b, QKEY ^ 1);
+	post(&a, &wr, &from);
+	end_wait(&a, 1, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_EQ(0, ibv_poll_cq(b.cq, 1, &self->wc));
+	ASSERT_REGION(&to, SEED + 1);
+	wr = datagram(ah, &b, QKEY);
+	post(&a, &wr, &from);
+	end_wait(&a, 1, IBV_WC_SUCCESS, &self->wc);
+	end_wait(&b, 2, IBV_WC_SUCCESS, &self->wc);
+	/* No datagram is larger than a packet. */
+	post(&a, &wr, &large);
+	end_wait(&a, 1, IBV_WC_LOC_LEN_ERR, &self->wc);
+	ASSERT_EQ(0, ibv_destroy_ah(ah));
+	region_destroy(&from);
+	region_destroy(&large);
+	region_destroy(&to);
+	end_destroy(&a);
+	end_destroy(&b);
+}
+
+/* An end that receives from a shared queue. */
+static int sharing_end(struct ibv_pd *pd, const struct connection_options *o,
+		       struct ibv_srq *srq, struct end *end)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = o->type, .srq = srq,
+		.cap = { .max_send_wr = DEPTH, .max_send_sge = 1 },
+	};
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = o->access,
+	};
+	int err = _end_make(pd, o, end);
+
+	if (err)
+		return err;
+	err = ibv_destroy_qp(end->qp);
+	if (err)
+		return err;
+	init.send_cq = end->cq;
+	init.recv_cq = end->cq;
+	end->qp = ibv_create_qp(pd, &init);
+	if (!end->qp)
+		return errno;
+	return ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_ACCESS_FLAGS);
+}
+
+static int post_shared(struct ibv_srq *srq, uint64_t id, const struct region *region)
+{
+	struct ibv_sge sge = { (uintptr_t)region->data, region->len, region->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_srq_recv(srq, &wr, &bad);
+}
+
+/*
+ * Two receive from one queue: requests go to whom a message comes for, in their order; the
+ * owner hears once that there are fewer than the limit; and it cannot go before both.
+ */
+TEST_F(services, shared_receive_queue)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = DEPTH, .max_sge = 1 } };
+	struct ibv_srq_attr limit = { .srq_limit = 3 }, seen = {};
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_SEND };
+	struct pollfd fd = { .fd = self->ctx->async_fd, .events = POLLIN };
+	struct connection_options *o = &self->options;
+	int64_t seq = vhca_seq(&self->bed.dev);
+	struct end from[2], to[2];
+	struct ibv_async_event event;
+	struct region data, room[5];
+	struct vhca_object object;
+	struct ibv_srq *srq;
+	unsigned int i;
+
+	srq = ibv_create_srq(self->pd, &init);
+	ASSERT_NE(NULL, srq);
+	ASSERT_EQ(1, vhca_find_new(&self->bed.dev, "rmp", seq, &object));
+	for (i = 0; i < 2; i++) {
+		end_make(self->pd, o, &from[i]);
+		ASSERT_EQ(0, sharing_end(self->pd, o, srq, &to[i]));
+		end_connect(&from[i], &to[i], o);
+		end_connect(&to[i], &from[i], o);
+	}
+	ASSERT_EQ(EBUSY, ibv_destroy_srq(srq));
+	region_make(self->pd, SIZE, 0, 0, &data);
+	for (i = 0; i < 5; i++) {
+		region_make(self->pd, SIZE, i, IBV_ACCESS_LOCAL_WRITE, &room[i]);
+		ASSERT_EQ(0, post_shared(srq, 10 + i, &room[i]));
+	}
+	ASSERT_EQ(0, ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT));
+	ASSERT_EQ(0, ibv_query_srq(srq, &seen));
+	ASSERT_EQ(3u, seen.srq_limit);
+	for (i = 0; i < 5; i++) {
+		/* One, then the other. */
+		region_fill(&data, SEED + i);
+		post(&from[i % 2], &wr, &data);
+		end_wait(&from[i % 2], 1, IBV_WC_SUCCESS, &self->wc);
+		end_wait(&to[i % 2], 10 + i, IBV_WC_SUCCESS, &self->wc);
+		ASSERT_EQ(SIZE, self->wc.byte_len);
+		ASSERT_REGION(&room[i], SEED + i);
+		/* Two of five are left when the third is taken. */
+		if (i == 2) {
+			ASSERT_EQ(1, poll(&fd, 1, 20000));
+			ASSERT_EQ(0, ibv_get_async_event(self->ctx, &event));
+			ASSERT_ENUM(IBV_EVENT_SRQ_LIMIT_REACHED, event.event_type);
+			ASSERT_EQ(srq, event.element.srq);
+			ibv_ack_async_event(&event);
+		}
+		ASSERT_EQ(0, poll(&fd, 1, 0));
+	}
+	ASSERT_EQ(0, ibv_query_srq(srq, &seen));
+	ASSERT_EQ(0u, seen.srq_limit);
+	/* What was taken is posted again, now in another order than it lies in. */
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, post_shared(srq, 20 + i, &room[i]));
+	for (i = 0; i < 3; i++) {
+		region_fill(&data, SEED + 10 + i);
+		post(&from[0], &wr, &data);
+		end_wait(&from[0], 1, IBV_WC_SUCCESS, &self->wc);
+		end_wait(&to[0], 20 + i, IBV_WC_SUCCESS, &self->wc);
+		ASSERT_REGION(&room[i], SEED + 10 + i);
+	}
+	for (i = 0; i < 2; i++) {
+		end_destroy(&from[i]);
+		end_destroy(&to[i]);
+	}
+	for (i = 0; i < 5; i++)
+		region_destroy(&room[i]);
+	region_destroy(&data);
+	ASSERT_EQ(0, ibv_destroy_srq(srq));
+	ASSERT_EQ(0, vhca_find(&self->bed.dev, "rmp", object.id, NULL));
+}
+
+/* Entries that were there before are read after, in order; what has no room is refused. */
+TEST_F(services, resized_completion_queue)
+{
+	struct connection_options *o = &self->options;
+	struct ibv_send_wr wr;
+	struct region from, to;
+	struct end a, b;
+	unsigned int i;
+
+	marker_expect("mlx5_core .*MODIFY_CQ.*bad size");
+	o->depth = DEPTH;
+	end_make(self->pd, o, &a);
+	end_make(self->pd, o, &b);
+	end_connect(&a, &b, o);
+	end_connect(&b, &a, o);
+	region_make(self->pd, SIZE, 0, 0, &from);
+	region_make(self->pd, SIZE, 0, CONNECTION_ALL_ACCESS, &to);
+	wr = rdma(IBV_WR_RDMA_WRITE, &to);
+	for (i = 0; i < 6; i++) {
+		wr.wr_id = i;
+		post(&a, &wr, &from);
+		/* Half are there before, half come after. */
+		if (i == 2) {
+			end_wait(&a, 0, IBV_WC_SUCCESS, &self->wc);
+			ASSERT_EQ(0, ibv_resize_cq(a.cq, 100));
+			ASSERT_LE(100, a.cq->cqe);
+		}
+	}
+	for (i = 1; i < 6; i++)
+		end_wait(&a, i, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_EQ(0, ibv_poll_cq(a.cq, 1, &self->wc));
+	for (i = 0; i < 4; i++)
+		post(&a, &wr, &from);
+	/* All of them are executed by then. */
+	usleep(200000);
+	ASSERT_NE(0, ibv_resize_cq(a.cq, 1));
+	for (i = 0; i < 4; i++)
+		end_wait(&a, 5, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_EQ(0, ibv_resize_cq(a.cq, 1));
+	post(&a, &wr, &from);
+	end_wait(&a, 5, IBV_WC_SUCCESS, &self->wc);
+	end_destroy(&a);
+	end_destroy(&b);
+	region_destroy(&from);
+	region_destroy(&to);
+}
+
+TEST_HARNESS_MAIN
