@@ -56,8 +56,8 @@ ifdef DEBUG
 export DEBUG
 endif
 
-.PHONY: help run shell test bench coverage golden debug mutants drgn lint test-host test-runner test-machines \
-	test-faults test-skips lab modules modules_install selftests \
+.PHONY: help run shell test bench coverage golden debug mutants drgn pyverbs lint test-host test-runner \
+	test-machines test-faults test-skips lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
 	in-tree in-tree-patches in-tree-test clean distclean
 
@@ -72,6 +72,7 @@ help:
 	@echo '                        (QUICK=1 without debug kernels)'
 	@echo '  make coverage         which lines that decide lifetimes does the suite not reach?'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
+	@echo '  make pyverbs          rdma-core'\''s own Python tests against two virtual HCAs'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
 	@echo '  make test-host        tests of the scripts, without a guest'
@@ -156,6 +157,10 @@ mutants:
 drgn:
 	@scripts/lab/host-packages.sh
 	@scripts/drgn.sh
+
+pyverbs:
+	@scripts/lab/host-packages.sh
+	@scripts/pyverbs/run.sh $(TESTS)
 
 shell:
 	@scripts/lab/host-packages.sh

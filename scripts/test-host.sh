@@ -50,6 +50,7 @@ KUNIT_PY=$source/tools/testing/kunit/kunit.py PYTHONPATH=$readers unit_tests rea
 unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
 unit_tests coverage "$TOP/scripts/tests/test_coverage.py"
 PYTHONPATH=$readers unit_tests ci "$TOP/scripts/tests/test_ci.py"
+unit_tests pyverbs "$TOP/scripts/tests/test_pyverbs.py"
 
 # In the root file system, which has all that they want.
 inside()

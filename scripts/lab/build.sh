@@ -102,7 +102,7 @@ run_selftests()
 		COLLECTION=uobjscope emit_tests > /out/install/kselftest-list.txt
 	# What is only run when it is asked for by name.
 	cd /out/install/uobjscope
-	for b in bench_*.sh drgn_*.sh slow_*.sh; do echo "uobjscope:$b"; done >> /out/install/kselftest-list.txt'
+	for b in bench_*.sh drgn_*.sh pyverbs_*.sh slow_*.sh; do echo "uobjscope:$b"; done >> /out/install/kselftest-list.txt'
 }
 
 for what; do

@@ -7,9 +7,9 @@ import subprocess
 
 from machine import LabError
 
-# Programs that are run only when asked for by name: benchmarks measure, drgn needs more than
-# the guest has, and some wait for the driver's own patience to end.
-BY_NAME = ("bench_", "drgn_", "slow_")
+# Programs that are run only when asked for by name: benchmarks measure, drgn and pyverbs need
+# more than the guest has, and some wait for the driver's own patience to end.
+BY_NAME = ("bench_", "drgn_", "pyverbs_", "slow_")
 
 MANY = 200          # of names in one message
 

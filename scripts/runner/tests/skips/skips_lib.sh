@@ -9,7 +9,7 @@ SUITE=/uobjscope/install/uobjscope
 # Those that are run when nobody asks for others.
 suite()
 {
-	sed -n 's/^uobjscope://p' /uobjscope/install/kselftest-list.txt | grep -vE '^(bench|drgn)_'
+	sed -n 's/^uobjscope://p' /uobjscope/install/kselftest-list.txt | grep -vE '^(bench|drgn|pyverbs)_'
 }
 
 # answer COMMAND...: what the program said is in $w/said, its exit status in $status.
