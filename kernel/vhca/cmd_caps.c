@@ -93,7 +93,7 @@ static void vhca_caps_reserved_qpn(void *cap_2)
 	dwords[0x80 / 32] |= cpu_to_be32(VHCA_LOG_RESERVED_QPNS << 8);
 }
 
-static void vhca_caps_features(void *cap)
+static void vhca_caps_features(struct vhca *v, void *cap)
 {
 	SET_GEN(rc, 1);
 	SET_GEN(uc, 1);
@@ -132,9 +132,11 @@ static void vhca_caps_features(void *cap)
 	SET_GEN(pg, 1);
 
 	/* The size of the BlueFlame registers lays out a UAR page. */
-	SET_GEN(bf, 1);
 	SET_GEN(log_bf_reg_size, VHCA_LOG_BF_REGISTER);
-	SET_GEN(log_max_sq, ilog2(vhca_sq_kind.max + 1 - vhca_sq_kind.min));
+	if (v->params.blueflame) {
+		SET_GEN(bf, 1);
+		SET_GEN(log_max_sq, ilog2(vhca_sq_kind.max + 1 - vhca_sq_kind.min));
+	}
 
 	/* Zero would mean: no clock. */
 	SET_GEN(device_frequency_khz, VHCA_FREQUENCY_KHZ);
@@ -235,7 +237,7 @@ int vhca_caps_init(struct vhca *v)
 	max = v->caps_max;
 	vhca_caps_port(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_limits(vhca_cap(max, MLX5_CAP_GENERAL));
-	vhca_caps_features(vhca_cap(max, MLX5_CAP_GENERAL));
+	vhca_caps_features(v, vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_copy(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_reserved_qpn(vhca_cap(max, MLX5_CAP_GENERAL_2));
 	vhca_caps_ordering(vhca_cap(max, MLX5_CAP_GENERAL),

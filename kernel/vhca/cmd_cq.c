@@ -13,6 +13,10 @@
 #define VHCA_CQ_INDEX_MASK	0xffffff
 #define VHCA_CQ_ARM_SOLICITED	BIT(24)
 
+/* What the record holds that nobody has armed, and what mlx5_create_cq() makes of that. */
+#define VHCA_CQ_UNANSWERED	U32_MAX
+#define VHCA_CQ_NOT_ARMED	(2U << 28)
+
 /* syndrome of mlx5_eqe_cq_err */
 #define VHCA_CQ_OVERRUN		1
 
@@ -142,7 +146,7 @@ u8 vhca_cmd_create_cq(struct vhca *v, struct vhca_cmd *cmd)
 		vhca_cq_release(v, &cq->object);
 		return status;
 	}
-	cq->answered = ~0;
+	cq->answered = VHCA_CQ_UNANSWERED;
 	WRITE_ONCE(cq->doorbell[VHCA_CQ_ARM], cpu_to_be32(cq->answered));
 	vhca_cmd_set_number(cmd, cq->object.id);
 	return MLX5_CMD_STAT_OK;
@@ -258,7 +262,8 @@ void vhca_cq_notify(struct vhca *v, struct vhca_cq *cq)
 	u32 arm, pi, ready;
 
 	arm = vhca_doorbell(&cq->doorbell[VHCA_CQ_ARM]);
-	if (arm == cq->answered)
+	if (arm == cq->answered || (cq->answered == VHCA_CQ_UNANSWERED &&
+				    arm == VHCA_CQ_NOT_ARMED))
 		return;
 	/* Half of the index space is before the producer, half behind. */
 	pi = arm & VHCA_CQ_ARM_SOLICITED ? cq->solicited : cq->pi;

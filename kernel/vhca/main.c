@@ -49,6 +49,9 @@ MODULE_PARM_DESC(memic_size, "Bytes of device memory: a power of two, 4 KiB to 1
 module_param_named(msix_vectors, params.msix_vectors, uint, 0444);
 MODULE_PARM_DESC(msix_vectors, "MSI-X vectors (default: 16)");
 
+module_param_named(blueflame, params.blueflame, bool, 0444);
+MODULE_PARM_DESC(blueflame, "Requests can be written to a UAR, which libraries then use in another way (default: N)");
+
 module_param_named(cmd_timeout_ms, params.cmd_timeout_ms, uint, 0444);
 MODULE_PARM_DESC(cmd_timeout_ms, "How long the driver waits for a command, 100 to 600000 ms (default: 0, not told to the driver, whose own is 60000)");
 

@@ -105,6 +105,7 @@ bool vhca_params_check(const struct vhca_params *params,
 			.memic_size	= p->memic_size,
 			.vectors	= p->msix_vectors,
 			.cmd_timeout_ms	= p->cmd_timeout_ms,
+			.blueflame	= p->blueflame,
 		},
 	};
 	return true;

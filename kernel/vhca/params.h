@@ -24,6 +24,7 @@
  * @memic_size: bytes of device memory
  * @msix_vectors: MSI-X vectors
  * @cmd_timeout_ms: how long the driver is to wait for an answer
+ * @blueflame: requests can be written to a UAR
  */
 struct vhca_params {
 	unsigned long	bar_phys;
@@ -39,6 +40,7 @@ struct vhca_params {
 	unsigned int	memic_size;
 	unsigned int	msix_vectors;
 	unsigned int	cmd_timeout_ms;
+	bool		blueflame;
 };
 
 /* A field that is not named is 0. */

@@ -126,6 +126,7 @@
  * @vectors: MSI-X vectors
  * @cmd_timeout_ms: how long the driver is told to wait for an answer, in ms; 0
  *	if it is not told
+ * @blueflame: there are BlueFlame registers
  */
 struct vhca_config {
 	phys_addr_t	bar_phys;
@@ -138,6 +139,7 @@ struct vhca_config {
 	u32		memic_size;
 	u16		vectors;
 	u32		cmd_timeout_ms;
+	bool		blueflame;
 };
 
 /**

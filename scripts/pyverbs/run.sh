@@ -33,7 +33,7 @@ fi
 
 status=0
 [ $# -gt 0 ] || set -- pyverbs_check
-VHCA="hcas=2 ${VHCA:-}" python3 "$TOP/scripts/runner/run.py" --kernel "$lane" \
+VHCA="hcas=2 blueflame=Y ${VHCA:-}" python3 "$TOP/scripts/runner/run.py" --kernel "$lane" \
 	--layer "$(cat "$w/path")" ${RESULTS:+--results "$RESULTS"} "$@" > "$w/out" || status=$?
 sed '$d' "$w/out"
 results=$(sed -n 's/^lane .*; results in //p' "$w/out" | tail -n 1)
