@@ -25,6 +25,11 @@
 /* Private or public: which of them has a structure is not the same everywhere. */
 #include "rdma_core.h"
 #include "uverbs.h"
+#ifdef SCOPE_HAVE_DMAH
+#include "dmah.h"
+#endif
+
+#include "object_types.h"
 
 #ifdef SCOPE_NAMESPACE_IS_NO_STRING
 #define SCOPE_IMPORT_NS(name)	MODULE_IMPORT_NS(name)
@@ -68,36 +73,6 @@ found:
 #endif
 	return pid;
 }
-
-/*
- * Objects that not every kernel has: entries of tables, which bring the comma behind them.
- */
-#ifdef SCOPE_HAVE_DMABUF
-#define SCOPE_DMABUF_OBJECTS		true
-#define SCOPE_WITH_DMABUF(...)		__VA_ARGS__,
-#else
-#define SCOPE_DMABUF_OBJECTS		false
-#define SCOPE_WITH_DMABUF(...)
-#endif
-
-#ifdef SCOPE_HAVE_DMAH
-#include "dmah.h"
-#define SCOPE_WITH_DMAH(...)		__VA_ARGS__,
-#else
-#define SCOPE_WITH_DMAH(...)
-#endif
-
-#ifdef SCOPE_HAVE_COMP_CNTR
-#define SCOPE_WITH_COMP_CNTR(...)	__VA_ARGS__,
-#else
-#define SCOPE_WITH_COMP_CNTR(...)
-#endif
-
-#ifdef SCOPE_HAVE_TLP_VAR
-#define SCOPE_WITH_TLP_VAR(...)		__VA_ARGS__,
-#else
-#define SCOPE_WITH_TLP_VAR(...)
-#endif
 
 /* What a handler of a fprobe gets of the probed function. */
 #ifdef SCOPE_HAVE_FPROBE_FTRACE_REGS

@@ -12,11 +12,6 @@
 struct dma_buf;
 
 #ifdef SCOPE_HAVE_DMABUF
-static inline bool scope_is_dmabuf(const struct scope_uobj_record *r)
-{
-	return r->type == UVERBS_OBJECT_DMABUF;
-}
-
 void scope_dmabuf_read(struct scope_uobj_record *r, const struct ib_uobject *uobj);
 struct dma_buf *scope_dmabuf_of(const struct ib_uobject *uobj);
 struct ib_uobject *scope_dmabuf_uobject(const struct dma_buf *dmabuf);
@@ -24,11 +19,6 @@ void scope_dmabuf_count(struct scope_mmap_record *r, struct rdma_user_mmap_entry
 int scope_walk_dmabufs(struct scope_walk *walk, struct scope_walked *walked,
 		       struct ib_uverbs_file *ufile);
 #else
-static inline bool scope_is_dmabuf(const struct scope_uobj_record *r)
-{
-	return false;
-}
-
 static inline void scope_dmabuf_read(struct scope_uobj_record *r, const struct ib_uobject *uobj)
 {
 }

@@ -8,8 +8,8 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "compat.h"
 #include "names.h"
+#include "object_types.h"
 
 #define SCOPE_COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 

@@ -8,8 +8,8 @@
 #include <linux/types.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
-#include "dmabuf.h"
 #include "names.h"
+#include "object_types.h"
 #include "report.h"
 
 static void usage(struct scope_line *line, const struct scope_usage *usage,
@@ -182,7 +182,7 @@ void scope_report_uobj(struct scope_line *line, const struct scope_uobj_record *
 		device_memory(line, r);
 		break;
 	default:
-		if (scope_is_dmabuf(r))
+		if (scope_is_dmabuf(r->type))
 			dma_buf(line, r);
 		else
 			restrack(line, r);

@@ -93,7 +93,7 @@ no_space() { refuses 125 'MiB are needed' env CACHE="$w/cache" bash -c \
 	". '$LAB/lib.sh'; b() { :; }; cache_entry big 999999999 b"; }
 cache_is_a_file() { : > "$w/file"; refuses 125 'CACHE= must name a folder' env CACHE="$w/file/x" bash -c \
 	". '$LAB/lib.sh'; b() { :; }; cache_entry some 1 b"; }
-unknown_kernel() { refuses 125 'KERNEL=9.9: the lab knows 7.2' env KERNEL=9.9 "$LAB/kernel.sh"; }
+unknown_kernel() { refuses 125 'KERNEL=9.9: the lab knows 6.12' env KERNEL=9.9 "$LAB/kernel.sh"; }
 unknown_answer() { refuses 125 'expected modules, user or selftests' "$LAB/build.sh" nonsense; }
 unknown_lane() { refuses 125 'KERNEL=9.9' python3 "$TOP/scripts/runner/run.py" --kernel 9.9 --results "$w/r"; }
 no_such_qemu() { refuses 125 'QEMU=/nonexistent: no such program' env QEMU=/nonexistent \

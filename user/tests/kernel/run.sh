@@ -22,9 +22,11 @@ flags=(-std=gnu11 -O1 -g -Wall -Wextra -Werror -Wno-sign-compare -D_GNU_SOURCE
 	-fno-omit-frame-pointer -fsanitize="$sanitizers" -fno-sanitize-recover=all
 	-I"$module" -I"$user/include" -I"$here/include"
 	-I"$source/tools/include" -idirafter "$source/include/uapi")
-if grep -qsw UVERBS_OBJECT_COMP_CNTR "$source/include/uapi/rdma/ib_user_ioctl_cmds.h"; then
-	flags+=(-DSCOPE_HAVE_COMP_CNTR)
-fi
+for type in COMP_CNTR DMAH DMABUF; do
+	if grep -qsw "UVERBS_OBJECT_$type" "$source/include/uapi/rdma/ib_user_ioctl_cmds.h"; then
+		flags+=("-DSCOPE_HAVE_$type")
+	fi
+done
 code=("$module"/{line,report,names,text,vector,map}.c "$here/kunit.c")
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 count=0 failed=0
