@@ -28,7 +28,7 @@ static DEFINE_MUTEX(lifetime_lock);
 static bool switched_on;
 
 static int at_begin(struct fprobe *fprobe, unsigned long ip, unsigned long return_ip,
-		    struct ftrace_regs *regs, void *data)
+		    struct scope_regs *regs, void *data)
 {
 	struct scope_lifetime_probe *probe = container_of(fprobe, struct scope_lifetime_probe,
 							  fprobe);
@@ -37,12 +37,12 @@ static int at_begin(struct fprobe *fprobe, unsigned long ip, unsigned long retur
 }
 
 static void at_end(struct fprobe *fprobe, unsigned long ip, unsigned long return_ip,
-		   struct ftrace_regs *regs, void *data)
+		   struct scope_regs *regs, void *data)
 {
 	struct scope_lifetime_probe *probe = container_of(fprobe, struct scope_lifetime_probe,
 							  fprobe);
 
-	probe->end(ftrace_regs_get_return_value(regs), data);
+	probe->end(scope_regs_result(regs), data);
 }
 
 static void start(struct scope_lifetime_probe *probe)

@@ -9,6 +9,7 @@
 #include <linux/ftrace.h>
 #include <linux/types.h>
 
+#include "compat.h"
 #include "lifetime.h"
 
 /** define SCOPE_PROBE_EVENTS - that one function feeds, at most */
@@ -43,7 +44,7 @@ struct scope_lifetime_probe {
 	const char	*symbol;
 	const char	*module;
 	const char	*events[SCOPE_PROBE_EVENTS];
-	bool		(*begin)(struct ftrace_regs *regs, struct scope_call *call);
+	bool		(*begin)(struct scope_regs *regs, struct scope_call *call);
 	void		(*end)(unsigned long returned, const struct scope_call *call);
 	bool		on;
 	int		error;
@@ -60,9 +61,9 @@ extern const unsigned int scope_lifetime_nr_probes;
  *
  * Return: the argument
  */
-static inline void *scope_probe_argument(struct ftrace_regs *regs, unsigned int n)
+static inline void *scope_probe_argument(struct scope_regs *regs, unsigned int n)
 {
-	return (void *)ftrace_regs_get_argument(regs, n);
+	return (void *)scope_regs_argument(regs, n);
 }
 
 #endif /* UOBJSCOPE_LIFETIME_PROBE_H */

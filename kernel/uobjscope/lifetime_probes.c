@@ -18,15 +18,16 @@
 #include <rdma/uverbs_types.h>
 
 #include "core_priv.h"
-#include "mlx5_ib.h"
 #include "uverbs.h"
 
+#include "dmabuf.h"
 #include "dying.h"
 #include "lifetime_probe.h"
 #include "record.h"
 #include "registry.h"
 #include "roots.h"
 #include "snapshot.h"
+#include "var_region.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -54,7 +55,7 @@ static struct scope_event_uobject uobject_of(const struct ib_uobject *uobj)
 }
 
 /* struct ib_uobject *rdma_alloc_begin_uobject(const struct uverbs_api_object *obj, ...) */
-static bool alloc_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool alloc_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	return trace_uobject_alloc_enabled();
 }
@@ -69,10 +70,8 @@ static void alloc_end(unsigned long returned, const struct scope_call *call)
 	trace_uobject_alloc(&uobject);
 }
 
-static void dmabuf_commit(const struct ib_uobject *uobj, const struct scope_event_uobject *uobject)
+static void dmabuf_commit(const struct dma_buf *dmabuf, const struct scope_event_uobject *uobject)
 {
-	const struct dma_buf *dmabuf = container_of(uobj, struct ib_uverbs_dmabuf_file,
-						    uobj)->dmabuf;
 	struct scope_event_dmabuf event = {
 		.ufile	= uobject->ufile,
 		.token	= token_of(dmabuf),
@@ -83,21 +82,19 @@ static void dmabuf_commit(const struct ib_uobject *uobj, const struct scope_even
 }
 
 /* void rdma_alloc_commit_uobject(struct ib_uobject *uobj, ...) */
-static bool commit_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool commit_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	const struct ib_uobject *uobj = scope_probe_argument(regs, 0);
-	const struct uverbs_api_object *object = uobj->uapi_object;
 	struct scope_event_uobject uobject;
+	const struct dma_buf *dmabuf;
 
 	if (!trace_uobject_commit_enabled() && !trace_dmabuf_export_enabled())
 		return false;
 	uobject = uobject_of(uobj);
 	trace_uobject_commit(&uobject);
-	/* As in events.c; no device may have been there to check it earlier. */
-	if (trace_dmabuf_export_enabled() && object->id == UVERBS_OBJECT_DMABUF &&
-	    object->type_attrs &&
-	    object->type_attrs->obj_size == sizeof(struct ib_uverbs_dmabuf_file))
-		dmabuf_commit(uobj, &uobject);
+	dmabuf = trace_dmabuf_export_enabled() ? scope_dmabuf_of(uobj) : NULL;
+	if (dmabuf)
+		dmabuf_commit(dmabuf, &uobject);
 	return false;
 }
 
@@ -106,7 +103,7 @@ static bool commit_begin(struct ftrace_regs *regs, struct scope_call *call)
  *
  * At its end the uobject may be gone.
  */
-static bool destroy_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool destroy_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	const struct ib_uobject *uobj = scope_probe_argument(regs, 0);
 
@@ -131,7 +128,7 @@ static void destroy_end(unsigned long returned, const struct scope_call *call)
  *
  * What uverbs_uobject_put() ends with, and all its copies in its callers.
  */
-static bool free_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool free_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_uobject uobject;
 
@@ -146,7 +143,7 @@ static bool free_begin(struct ftrace_regs *regs, struct scope_call *call)
  *
  * The registry's probe of the same function may come later, and finds it known then.
  */
-static bool open_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool open_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	if (trace_ufile_open_enabled())
 		trace_ufile_open(scope_registry_add_ufile(scope_probe_argument(regs, 0), true));
@@ -154,7 +151,7 @@ static bool open_begin(struct ftrace_regs *regs, struct scope_call *call)
 }
 
 /* void uverbs_destroy_ufile_hw(struct ib_uverbs_file *ufile, enum rdma_remove_reason reason) */
-static bool cleanup_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool cleanup_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	if (!trace_ufile_cleanup_enabled() && !trace_ufile_cleaned_enabled())
 		return false;
@@ -192,7 +189,7 @@ static struct scope_event_entry entry_of(struct rdma_user_mmap_entry *entry)
 }
 
 /* int rdma_user_mmap_entry_insert_range(ucontext, struct rdma_user_mmap_entry *entry, ...) */
-static bool insert_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool insert_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	call->number = (unsigned long)scope_probe_argument(regs, 1);
 	return trace_mmap_entry_insert_enabled();
@@ -209,7 +206,7 @@ static void insert_end(unsigned long returned, const struct scope_call *call)
 }
 
 /* struct rdma_user_mmap_entry *rdma_user_mmap_entry_get_pgoff(...) */
-static bool get_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool get_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	return trace_mmap_entry_get_enabled();
 }
@@ -225,7 +222,7 @@ static void get_end(unsigned long returned, const struct scope_call *call)
 }
 
 /* void rdma_user_mmap_entry_put(struct rdma_user_mmap_entry *entry) */
-static bool put_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool put_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_entry event;
 
@@ -241,7 +238,7 @@ static bool put_begin(struct ftrace_regs *regs, struct scope_call *call)
  *
  * Revokes the entry's dma-bufs, and has waited for their mappings when it ends.
  */
-static bool remove_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool remove_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct rdma_user_mmap_entry *entry = scope_probe_argument(regs, 0);
 	struct scope_event_entry event;
@@ -262,7 +259,7 @@ static void drained_end(unsigned long returned, const struct scope_call *call)
 }
 
 /* void rdma_user_mmap_entry_free(struct kref *kref) */
-static bool entry_free_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool entry_free_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct kref *kref = scope_probe_argument(regs, 0);
 	struct scope_event_entry event;
@@ -294,7 +291,7 @@ static struct scope_event_vma vma_of(const struct vm_area_struct *vma, const voi
 }
 
 /* void rdma_umap_priv_init(struct rdma_umap_priv *priv, vma, entry) */
-static bool umap_init_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool umap_init_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_vma event;
 
@@ -306,7 +303,7 @@ static bool umap_init_begin(struct ftrace_regs *regs, struct scope_call *call)
 }
 
 /* void rdma_umap_close(struct vm_area_struct *vma) */
-static bool umap_close_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool umap_close_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	const struct vm_area_struct *vma = scope_probe_argument(regs, 0);
 	struct scope_event_vma event;
@@ -323,7 +320,7 @@ static bool umap_close_begin(struct ftrace_regs *regs, struct scope_call *call)
  *
  * Of any driver: a mapping of ours is one whose file's private data is a known ufile.
  */
-static bool zap_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool zap_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	const struct vm_area_struct *vma = scope_probe_argument(regs, 0);
 	struct scope_event_vma event;
@@ -343,20 +340,19 @@ static bool zap_begin(struct ftrace_regs *regs, struct scope_call *call)
  *
  * At its end the entry is gone.
  */
-static bool mmap_free_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool mmap_free_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct rdma_user_mmap_entry *entry = scope_probe_argument(regs, 0);
 	const struct mlx5_user_mmap_entry *mentry = to_mmmap(entry);
 
 	if (!trace_var_free_enabled() || scope_roots_refused())
 		return false;
-	if (mentry->mmap_flag != MLX5_IB_MMAP_TYPE_VAR &&
-	    mentry->mmap_flag != MLX5_IB_MMAP_TYPE_TLP_VAR)
+	call->second = scope_is_tlp_var(mentry->mmap_flag);
+	if (mentry->mmap_flag != MLX5_IB_MMAP_TYPE_VAR && !call->second)
 		return false;
 	call->uobject.ufile = scope_registry_ufile_id(entry->ucontext->ufile);
 	call->uobject.token = token_of(entry);
 	call->number = mentry->page_idx;
-	call->second = mentry->mmap_flag == MLX5_IB_MMAP_TYPE_TLP_VAR;
 	return true;
 }
 
@@ -366,7 +362,7 @@ static void mmap_free_end(unsigned long returned, const struct scope_call *call)
 }
 
 /* void mlx5_cmd_dealloc_memic(struct mlx5_dm *dm, phys_addr_t addr, u64 length) */
-static bool memic_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool memic_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	trace_memic_free((unsigned long)scope_probe_argument(regs, 1),
 			 (unsigned long)scope_probe_argument(regs, 2));
@@ -374,7 +370,7 @@ static bool memic_begin(struct ftrace_regs *regs, struct scope_call *call)
 }
 
 /* void mlx5_cmd_dealloc_memic_op(struct mlx5_dm *dm, phys_addr_t addr, u8 operation) */
-static bool memic_op_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool memic_op_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	trace_memic_op_free((unsigned long)scope_probe_argument(regs, 1),
 			    (u8)(unsigned long)scope_probe_argument(regs, 2));
@@ -403,7 +399,7 @@ static bool know_attachment(const struct dma_buf_attachment *attachment,
 }
 
 /* void dma_buf_invalidate_mappings(struct dma_buf *dmabuf) */
-static bool invalidate_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool invalidate_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_dmabuf event;
 
@@ -417,7 +413,7 @@ static bool invalidate_begin(struct ftrace_regs *regs, struct scope_call *call)
 }
 
 /* void uverbs_dmabuf_fd_destroy_uobj(struct ib_uobject *uobj, ...), revokes and waits */
-static bool dmabuf_destroy_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool dmabuf_destroy_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	return trace_dmabuf_drained_enabled();
 }
@@ -438,7 +434,7 @@ void scope_lifetime_dmabuf_release(const struct dma_buf *dmabuf)
 }
 
 /* struct dma_buf_attachment *dma_buf_dynamic_attach(struct dma_buf *dmabuf, ...) */
-static bool attach_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool attach_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	return trace_dmabuf_attach_enabled();
 }
@@ -452,7 +448,7 @@ static void attach_end(unsigned long returned, const struct scope_call *call)
 }
 
 /* void dma_buf_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach) */
-static bool detach_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool detach_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_dmabuf event;
 
@@ -463,7 +459,7 @@ static bool detach_begin(struct ftrace_regs *regs, struct scope_call *call)
 }
 
 /* struct sg_table *uverbs_dmabuf_map(struct dma_buf_attachment *attachment, ...) */
-static bool map_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool map_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	call->number = (unsigned long)scope_probe_argument(regs, 0);
 	return trace_dmabuf_map_enabled();
@@ -478,7 +474,7 @@ static void map_end(unsigned long returned, const struct scope_call *call)
 }
 
 /* void uverbs_dmabuf_unmap(struct dma_buf_attachment *attachment, ...) */
-static bool unmap_begin(struct ftrace_regs *regs, struct scope_call *call)
+static bool unmap_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_dmabuf event;
 

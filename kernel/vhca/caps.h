@@ -42,4 +42,12 @@ static inline void vhca_caps_tlp_var(struct vhca *v, void *caps)
 }
 #endif
 
+#ifdef VHCA_HAVE_ORDERING
+void vhca_caps_ordering(void *caps);
+#else
+static inline void vhca_caps_ordering(void *caps)
+{
+}
+#endif
+
 #endif /* VHCA_CAPS_H */

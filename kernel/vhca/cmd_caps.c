@@ -73,18 +73,6 @@ static void vhca_caps_copy(void *cap)
 	dwords[0x60 / 32] |= cpu_to_be32(VHCA_LOG_MAX_COPY << 16);
 }
 
-/* Receive requests may complete in any order; here they do in theirs. */
-static void vhca_caps_ordering(void *cap, void *cap_2)
-{
-	SET_GEN(dp_ordering_ooo_all_rc, 1);
-	SET_GEN(dp_ordering_ooo_all_uc, 1);
-	SET_GEN(dp_ordering_ooo_all_ud, 1);
-	SET_GEN(dp_ordering_ooo_all_xrc, 1);
-	SET_GEN(dp_ordering_ooo_all_dc, 1);
-	SET_GEN(hca_cap_2, 1);
-	MLX5_SET(cmd_hca_cap_2, cap_2, dp_ordering_force, 1);
-}
-
 /* log_reserved_qpn_granularity has no name in mlx5_ifc.h either. */
 static void vhca_caps_reserved_qpn(void *cap_2)
 {
@@ -95,6 +83,7 @@ static void vhca_caps_reserved_qpn(void *cap_2)
 
 static void vhca_caps_features(struct vhca *v, void *cap)
 {
+	SET_GEN(hca_cap_2, 1);
 	SET_GEN(rc, 1);
 	SET_GEN(uc, 1);
 	SET_GEN(ud, 1);
@@ -240,8 +229,7 @@ int vhca_caps_init(struct vhca *v)
 	vhca_caps_features(v, vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_copy(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_reserved_qpn(vhca_cap(max, MLX5_CAP_GENERAL_2));
-	vhca_caps_ordering(vhca_cap(max, MLX5_CAP_GENERAL),
-			   vhca_cap(max, MLX5_CAP_GENERAL_2));
+	vhca_caps_ordering(max);
 	vhca_caps_memory(v, vhca_cap(max, MLX5_CAP_DEV_MEM));
 	vhca_caps_var(v, vhca_cap(max, MLX5_CAP_VDPA_EMULATION));
 	vhca_caps_tlp_var(v, max);
