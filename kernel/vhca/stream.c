@@ -59,7 +59,7 @@ void vhca_request_has_failed(struct vhca_qp *qp)
 		return;
 	qp->failed_streams[qp->nr_failed_streams++] =
 		vhca_stream_of(&qp->message);
-	if (qp->nr_failed_streams == BIT(log))
+	if (qp->nr_failed_streams >= BIT(log))
 		qp->state = MLX5_QP_STATE_ERR;
 }
 
