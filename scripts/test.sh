@@ -73,9 +73,10 @@ lane()
 	echo "== lane $name"
 	# Not to be taken for this run's, should it end without any.
 	rm -f results/latest
-	# Of coming and going, of which cycles.sh has 20 rounds, fewer: all of this is to end
-	# in 20 minutes.
-	APPEND="ROUNDS=5 ${APPEND:-}" python3 scripts/runner/run.py --kernel "$name" "$@" || rc=$?
+	# Of coming and going, of which cycles.sh and observe_events.sh have 20 rounds, fewer,
+	# and idle.sh looks for two seconds in place of five: all of this is to end in 20
+	# minutes.
+	APPEND="ROUNDS=3 RELOADS=5 MEASURE=2 ${APPEND:-}" python3 scripts/runner/run.py --kernel "$name" "$@" || rc=$?
 	if [ "$rc" = 125 ] || [ ! -e results/latest/totals.json ]; then
 		notes+=("lane $name: the lab could not be built or booted (status $rc)")
 		row "lane $name" 0 1 0

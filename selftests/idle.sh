@@ -14,7 +14,7 @@ PERIOD_NS=4000000
 late_ns=100000000
 # After this long without work the device is idle, with a margin.
 SETTLE=2
-MEASURE=5
+MEASURE=${MEASURE:-5}
 
 of_info()	# WORD KEY: its value in the device's info
 {

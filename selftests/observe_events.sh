@@ -11,7 +11,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 MODULE=${UOBJSCOPE_KO:-/uobjscope/modules/uobjscope.ko}
 TRACEFS=/sys/kernel/tracing
 INSTANCE=$TRACEFS/instances/uobjscope_events
-RELOADS=20 RELOADS_WITH_DEVICE=3
+RELOADS=${RELOADS:-20} RELOADS_WITH_DEVICE=3
 
 switch() { echo "$1" > $SCOPE_DEBUGFS/trace; }
 
