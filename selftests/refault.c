@@ -1170,8 +1170,38 @@ FIXTURE(on_demand)
 	struct ibv_wc wc;
 };
 
+/*
+ * The driver makes the queue of page faults for the first region that may have some, and
+ * keeps it (mlx5r_odp_create_eq()): it is there before anything is counted.  Where this
+ * fails the tests will say why.
+ */
+static void have_fault_queue(void)
+{
+	static uint32_t word;
+	struct ibv_context *ctx;
+	struct ibv_mr *mr = NULL;
+	struct ibv_pd *pd = NULL;
+	struct device dev;
+
+	if (device_find(&dev))
+		return;
+	ctx = device_open(&dev);
+	if (ctx)
+		pd = ibv_alloc_pd(ctx);
+	if (pd)
+		mr = ibv_reg_mr(pd, &word, sizeof(word),
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	if (mr)
+		ibv_dereg_mr(mr);
+	if (pd)
+		ibv_dealloc_pd(pd);
+	if (ctx)
+		ibv_close_device(ctx);
+}
+
 FIXTURE_SETUP(on_demand)
 {
+	have_fault_queue();
 	if (!bed_make(_metadata, &self->bed, true) ||
 	    !counts_begin(_metadata, &self->bed, &self->counts))
 		return;
