@@ -558,7 +558,7 @@ TEST_F(fail_command_end, uobj_09_lost_memory_is_told_of)
 
 	marker_expect("WARNING: .*(mlx5_ib_stage_init_cleanup|mlx5_dm_cleanup)");
 	/* What of it is mapped for the device stays so, for who looks at that. */
-	marker_expect("DMA-API: .* pending DMA allocations while released");
+	marker_expect("DMA-API: (.* pending DMA allocations while released|Mapped at:)");
 	marker_expect("WARNING: .* at dma_debug_device_change");
 	/* Of what a lost queue pair was on. */
 	marker_expect("WARNING: .*(rdma_restrack_clean|ib_dealloc_pd|ib_free_cq)");
