@@ -36,7 +36,7 @@ measure()
 	ns=$(thread_ns) sleeps=$(thread_sleeps) looks=$(of_info polling looks)
 	look_ns=$(of_info polling look_ns)
 	seq=$(of_info stats commands)
-	sleep $MEASURE
+	sleep "$MEASURE"
 	ns=$(($(thread_ns) - ns)) sleeps=$(($(thread_sleeps) - sleeps))
 	looks=$(($(of_info polling looks) - looks))
 	look_ns=$(($(of_info polling look_ns) - look_ns))
