@@ -107,7 +107,8 @@ remove_while_mapped()
 can_hand_out()
 {
 	[ "${MACHINE:-}" != no-memory-hotplug ] &&
-		grep -q ' offline_and_remove_memory$' /proc/kallsyms
+		grep -q ' offline_and_remove_memory$' /proc/kallsyms &&
+		grep -qE ' alloc_contig_frozen_range(_noprof)?$' /proc/kallsyms
 }
 
 no_memory_hotplug()
