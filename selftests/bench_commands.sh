@@ -107,18 +107,6 @@ command_round_trip()
 	done
 }
 
-print_all()	# NAME: the function's output is the result
-{
-	"$1" > "$w/said" 2>&1
-	rc=$?
-	sed 's/^/# /' "$w/said"
-	if [ $rc = 0 ]; then
-		ktap_test_pass "$1"
-	else
-		ktap_test_fail "$1"
-	fi
-}
-
 [ "$(id -u)" = 0 ] || skip_all "not root"
 [ -n "$pci" ] || skip_all "no $VHCA_DEBUGFS: load mlx5_vhca.ko"
 ibdev_there || skip_all "no RDMA device"

@@ -104,18 +104,6 @@ loss()
 	[ "$entries" -gt 0 ]
 }
 
-print_all()	# NAME: the function's output is the result
-{
-	"$1" > "$w/said" 2>&1
-	rc=$?
-	sed 's/^/# /' "$w/said"
-	if [ $rc = 0 ]; then
-		ktap_test_pass "$1"
-	else
-		ktap_test_fail "$1"
-	fi
-}
-
 [ "$(id -u)" = 0 ] || skip_all "not root"
 [ -e $SWITCH ] || skip_all "no $SWITCH: load uobjscope.ko"
 [ -d $TRACEFS/instances ] || skip_all "no $TRACEFS: mount -t tracefs none $TRACEFS"

@@ -89,18 +89,6 @@ holds()
 	grep -q '^lock .*max_held_ns=[1-9]' $SCOPE_DEBUGFS/info || { echo "no lock was ever held"; return 1; }
 }
 
-print_all()	# NAME: the function's output is the result
-{
-	"$1" > "$w/said" 2>&1
-	rc=$?
-	sed 's/^/# /' "$w/said"
-	if [ $rc = 0 ]; then
-		ktap_test_pass "$1"
-	else
-		ktap_test_fail "$1"
-	fi
-}
-
 [ "$(id -u)" = 0 ] || skip_all "not root"
 [ -d $SCOPE_DEBUGFS ] || skip_all "no $SCOPE_DEBUGFS: load uobjscope.ko"
 ibdev_there || skip_all "no RDMA device: load mlx5_vhca.ko"

@@ -124,6 +124,20 @@ verdict()	# STATUS NAME, with what was said in $why
 	fi
 }
 
+# print_all NAME: a measurement, whose output is the result; $w is the caller's folder.
+# shellcheck disable=SC2154
+print_all()
+{
+	"$1" > "$w/said" 2>&1
+	rc=$?
+	sed 's/^/# /' "$w/said"
+	if [ $rc = 0 ]; then
+		ktap_test_pass "$1"
+	else
+		ktap_test_fail "$1"
+	fi
+}
+
 run_with()	# FILE REMEDY NAME: a test that needs that file
 {
 	if [ -r "$1" ]; then
