@@ -45,6 +45,12 @@ endif
 ifdef ALL
 export ALL
 endif
+ifdef RESUME
+export RESUME
+endif
+ifdef LIST
+export LIST
+endif
 ifdef FIXES
 export FIXES
 endif
@@ -110,6 +116,8 @@ help:
 	@echo '  JOBS=N                guests side by side (default: 2, on one processor 1)'
 	@echo '  MUTANT="M02 M05"      mutants to try, MUTANTS_DIR=DIR of the patches, ALL=1 to go on'
 	@echo '                        after the first failure'
+	@echo '  RESUME="DIR DIR"      make mutants: results of earlier runs, whose verdicts count'
+	@echo '  LIST=N                make mutants: only print a shell line for each of N jobs'
 	@echo '  FIXES=1               make run with the candidate fixes of selftests/fixes, or with'
 	@echo '                        some: FIXES="L05 L07"'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'

@@ -49,6 +49,7 @@ KUNIT_PY=$source/tools/testing/kunit/kunit.py PYTHONPATH=$readers unit_tests rea
 	"$TOP/scripts/runner/tests/test_readers.py"
 unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
 unit_tests coverage "$TOP/scripts/tests/test_coverage.py"
+unit_tests mutants "$TOP/scripts/mutants/tests/test_mutants.py"
 PYTHONPATH=$readers unit_tests ci "$TOP/scripts/tests/test_ci.py"
 unit_tests pyverbs "$TOP/scripts/tests/test_pyverbs.py"
 

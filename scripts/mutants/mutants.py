@@ -19,6 +19,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -39,6 +40,8 @@ from side_by_side import run_all                                        # noqa: 
 KILLED, KERNEL, SURVIVED = "killed", "killed by the kernel's report", "survived"
 GONE = "killed by a guest that went, no test before"
 UNSOUND = "killer fails without it"
+# What an earlier run need not be asked again.
+FOUND = (KILLED, KERNEL, SURVIVED)
 # What a reason begins with, where no test has asserted it.
 REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest |the kernel panicked"
                     r"|TIMEOUT|no result")
@@ -72,10 +75,21 @@ class Trial:
         self.verdict = self.reason = ""
         self.killers = []
         self.seconds = 0.0
+        self.rechecked = False
 
     def record(self):
-        return {"mutant": self.mutant.name, "verdict": self.verdict, "reason": self.reason,
-                "killers": self.killers, "seconds": round(self.seconds, 1)}
+        return {"mutant": self.mutant.name, "patch": self.mutant.digest,
+                "verdict": self.verdict, "reason": self.reason, "killers": self.killers,
+                "seconds": round(self.seconds, 1), "rechecked": self.rechecked}
+
+    def take(self, record):
+        """What an earlier run found, if it was of this patch and found something: a guest that
+        went says as much of the machine as of the mutant."""
+        if record["patch"] != self.mutant.digest or record["verdict"] not in FOUND:
+            return
+        self.verdict, self.reason = record["verdict"], record["reason"]
+        self.killers, self.seconds = record["killers"], record["seconds"]
+        self.rechecked = record["rechecked"]
 
 
 class Score:
@@ -100,6 +114,7 @@ class Score:
         self.debug_built = None
         self.began = time.monotonic()
         self.trials = []
+        self.known = 0      # of these, from earlier runs
         self.workshops = []
 
     def boot(self, kernel, tree, name, *arguments):
@@ -195,7 +210,7 @@ class Score:
     def tell(self, trial):
         with self.lock:
             done = sum(bool(t.verdict) for t in self.trials)
-            each = (time.monotonic() - self.began) / max(done, 1)
+            each = (time.monotonic() - self.began) / max(done - self.known, 1)
             left = each * (len(self.trials) - done) / 60
             say(f"[{time.monotonic() - self.began:5.0f}s] {done}/{len(self.trials)} "
                 f"{trial.mutant.name}: {trial.verdict} in {trial.seconds:.0f} s"
@@ -210,6 +225,17 @@ class Score:
                        "programs": [p for part in self.parts for p in part],
                        "mutants": [t.record() for t in self.trials if t.verdict]}, out, indent=1)
             out.write("\n")
+
+    def remember(self, folder, programs, records):
+        """Take over what an earlier run of the same programs left.  Of two that know a
+        mutant, the later one that is named counts."""
+        ours = [p for part in self.parts for p in part]
+        if programs != ours:
+            raise LabError(f"RESUME={folder} is of other programs: " +
+                           " ".join(sorted(set(programs) ^ set(ours)) or ["another order"]))
+        for trial in self.trials:
+            if trial.mutant.name in records:
+                trial.take(records[trial.mutant.name])
 
     def run_unchanged(self, name, *arguments):
         """What the runner says without any mutant.  A workshop may have one in its modules
@@ -229,7 +255,8 @@ class Score:
 
     def recheck(self):
         """Those that killed, three times without any mutant."""
-        killers = sorted({t.killers[0] for t in self.trials if t.verdict == KILLED})
+        killers = sorted({t.killers[0] for t in self.trials
+                          if t.verdict == KILLED and not t.rechecked})
         if not killers:
             return
         say(f"{len(killers)} tests that killed must pass three times without a mutant")
@@ -239,13 +266,21 @@ class Score:
             raise LabError(f"the tests that killed cannot be run again: see {self.results}/again")
         failed = {re.sub(r"@\d+", "", f["test"]) for f in said["failures"]}
         for trial in self.trials:
-            if trial.verdict == KILLED and trial.killers[0] in failed:
+            if trial.verdict != KILLED:
+                continue
+            trial.rechecked = True
+            if trial.killers[0] in failed:
                 trial.verdict = UNSOUND
 
     def stage(self, baseline):
-        """Try all that there are with one kernel."""
+        """Try with one kernel all of which nothing is known."""
+        left = [t for t in self.trials if not t.verdict]
+        if not left:
+            self.recheck()
+            self.write()
+            return
         with tempfile.TemporaryDirectory(prefix="uobjscope-mutants-") as where:
-            for n in range(min(self.arguments.jobs, max(len(self.trials), 1))):
+            for n in range(min(self.arguments.jobs, len(left))):
                 self.workshops.append(Workshop(
                     self.base, self.source, os.path.join(where, str(n)),
                     os.path.join(TOP, "scripts", "mutants", "make.sh")))
@@ -262,7 +297,7 @@ class Score:
                 finally:
                     free.append(workshop)
 
-            run_all([lambda t=t: take(t) for t in self.trials], len(self.workshops))
+            run_all([lambda t=t: take(t) for t in left], len(self.workshops))
             self.recheck()
         self.write()
 
@@ -292,8 +327,11 @@ class Score:
                 trial.reason = f"on the debug kernel: {again.reason}"
         self.write()
 
-    def go(self, mutants):
+    def go(self, mutants, earlier):
         self.trials = [Trial(m) for m in mutants]
+        for folder, programs, records in earlier:
+            self.remember(folder, programs, records)
+        self.known = sum(bool(t.verdict) for t in self.trials)
         self.stage(baseline=not self.arguments.build_only)
         self.on_debug_kernel()
         return self.report()
@@ -319,6 +357,41 @@ class Score:
         print(f"{passed} passed, {failed} failed, {len(self.trials) - passed - failed} skipped",
               flush=True)
         return 1 if failed else 0
+
+
+def recorded(folder, kernel):
+    """The programs of an earlier run with that kernel, and its records by mutant."""
+    path = os.path.join(folder, "mutants.json")
+    try:
+        with open(path, encoding="utf-8") as text:
+            earlier = json.load(text)
+        records = {r["mutant"]: {key: r[key] for key in
+                                 ("patch", "verdict", "reason", "killers", "seconds",
+                                  "rechecked")} for r in earlier["mutants"]}
+        theirs, programs = earlier["kernel"], list(earlier["programs"])
+    except OSError as error:
+        raise LabError(f"RESUME={folder}: {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise LabError(f"RESUME={folder}: {path} is not what make mutants writes") from error
+    if theirs != kernel:
+        raise LabError(f"RESUME={folder} is of KERNEL={theirs}, not of {kernel}")
+    return programs, records
+
+
+def emit(mutants, arguments):
+    """A shell line for each of so many jobs, which together try all; each has its own
+    baseline, so that few are better than many."""
+    if not arguments.list.isdecimal() or not int(arguments.list):
+        raise LabError(f"LIST={arguments.list}: how many jobs, 1 or more, was expected")
+    number = min(int(arguments.list), len(mutants))
+    given = [f"{name}={shlex.quote(value)}" for name, value in
+             (("KERNEL", arguments.kernel), ("MUTANTS_DIR", os.environ.get("MUTANTS_DIR")),
+              ("TESTS", " ".join(arguments.tests)), ("ALL", "1" if arguments.all else ""))
+             if value]
+    for job in range(number):
+        names = " ".join(m.id for m in mutants[job::number])
+        print(" ".join(["make", "mutants", f"MUTANT={shlex.quote(names)}", *given]))
+    return 0
 
 
 def chosen(arguments):
@@ -350,6 +423,10 @@ def main():
                                                        min(2, os.cpu_count() or 1)),
                         help="mutants side by side")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--resume", default=os.environ.get("RESUME"), metavar="FOLDERS",
+                        help="results of earlier runs, whose verdicts count")
+    parser.add_argument("--list", default=os.environ.get("LIST"), metavar="N",
+                        help="only print a shell line for each of N jobs")
     parser.add_argument("tests", nargs="*", metavar="PROGRAM", help="of the suite (default: all)")
     arguments = parser.parse_args()
     try:
@@ -357,7 +434,11 @@ def main():
             raise LabError(f"MUTANTS_DIR={arguments.folder}: no such folder")
         # A name that is not there costs no build.
         mutants = chosen(arguments)
-        return Score(arguments).go(mutants)
+        if arguments.list:
+            return emit(mutants, arguments)
+        earlier = [(folder, *recorded(folder, arguments.kernel))
+                   for folder in (arguments.resume or "").split()]
+        return Score(arguments).go(mutants, earlier)
     except LabError as error:
         if str(error):
             print(f"uobjscope: {error}", file=sys.stderr)

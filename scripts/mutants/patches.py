@@ -2,6 +2,7 @@
 """Small patches of the kernel's modules, and where they are built: mutants, each of which
 brings a fault back, and fixes, each of which mends one."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -33,8 +34,10 @@ class Mutant:
         self.path = path
         self.file = os.path.basename(path)
         self.name = self.file.removesuffix(".patch")
-        with open(path, encoding="utf-8") as text:
-            self.files = re.findall(r"^\+\+\+ b/(\S+)", text.read(), re.M)
+        with open(path, encoding="utf-8") as patch:
+            text = patch.read()
+        self.files = re.findall(r"^\+\+\+ b/(\S+)", text, re.M)
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def id(self):
