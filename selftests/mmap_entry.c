@@ -17,6 +17,7 @@
 #include "common/entry_ops.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
+#include "common/memory_type.h"
 #include "common/var_ops.h"
 
 /* Of the kinds that can have any number, so many. */
@@ -411,6 +412,38 @@ TEST_F(mmap_entry, ent_04_wrong_mappings)
 	entry_free(self->fd, &entry);
 	LOOK();
 	ASSERT_GONE(&entry);
+}
+
+/*
+ * ENT-08: What is a doorbell is mapped so that a store reaches the device as it is, and
+ * memory so that stores may be combined; the copy in a child as well.  When the last of the
+ * mappings is gone the kernel does not remember any.
+ */
+TEST_F(mmap_entry, ent_08_memory_type)
+{
+	static const char uncached[] = "uncached-minus", combining[] = "write-combining";
+	const bool memory = variant->kind == ENTRY_MEMIC;
+	const char *type = memory ? combining : uncached;
+	const char *other = memory ? uncached : combining;
+	const int before = memory_types(type), others = memory_types(other);
+	struct entry entry;
+	struct peer child;
+	void *map;
+
+	if (before < 0 && errno == ENOENT)
+		SKIP(return, "the kernel keeps no memory types: not x86, or booted with nopat");
+	ASSERT_LE(0, before);
+	entry_alloc(self->fd, variant->kind, 1, &entry);
+	entry_map(self->fd, &entry, &map);
+	ASSERT_EQ(before + 1, memory_types(type));
+	ASSERT_EQ(others, memory_types(other));
+	peer_fork(&child);
+	ASSERT_EQ(0, munmap(map, entry.length));
+	ASSERT_EQ(before + 1, memory_types(type));
+	ASSERT_EQ(others, memory_types(other));
+	peer_kill(&child);
+	ASSERT_EQ(before, memory_types(type));
+	entry_free(self->fd, &entry);
 }
 
 /* Who holds the last reference, and how it is dropped. */
