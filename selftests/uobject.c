@@ -10,7 +10,6 @@
  */
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/membarrier.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -814,63 +813,6 @@ TEST_F(uobject, uobj_08_dmabuf)
 	LOOK();
 	ASSERT_NONE(UFILE, scope_kv("id=%lu", ufile));
 	ASSERT_LEDGER(0, "memic");
-}
-
-/* What the kernel's caches for memory of any kind have taken, in bytes; -1 if not known. */
-static int64_t kmalloc_bytes(void)
-{
-	char *text = text_read("/proc/slabinfo"), *line;
-	unsigned long objects, size;
-	int64_t sum = 0;
-
-	for (line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, "kmalloc-", 8) &&
-		    sscanf(line, "%*s %*u %lu %lu", &objects, &size) == 2)
-			sum += (int64_t)objects * size;
-	}
-	free(text);
-	return sum ?: -1;
-}
-
-#define LEAK_ROUNDS	12
-#define LEAK_OBJECTS	300
-
-/* After this, what waited for the end of all readers' sections has begun to be freed. */
-static int wait_for_readers(void)
-{
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? errno : 0;
-}
-
-/*
- * UOBJ-01, UOBJ-08: The memory of an object that was a file is given back when that is
- * closed.  Nothing leads to it any more, so nothing shows it: the caches must not grow
- * in every round, as they would by each object that is lost.
- */
-TEST_F(uobject, uobj_08_closed_files_cost_nothing)
-{
-	int64_t before, growth, least = INT64_MAX;
-	int round, i, fd;
-
-	if (kmalloc_bytes() < 0)
-		SKIP(return, "no /proc/slabinfo: build the kernel with CONFIG_SLUB_DEBUG");
-	for (round = 0; round < LEAK_ROUNDS; round++) {
-		before = kmalloc_bytes();
-		for (i = 0; i < LEAK_OBJECTS; i++) {
-			ASSERT_EQ(0, make_channel(self->ctx, &fd));
-			ASSERT_EQ(0, close(fd));
-		}
-		ASSERT_EQ(0, wait_for_readers());
-		ASSERT_EQ(0, wait_for_readers());
-		growth = kmalloc_bytes() - before;
-		if (growth < least)
-			least = growth;
-	}
-	TH_LOG("note: %ld bytes of growth in the best round", least);
-	/* Half of what the smallest uobject would cost. */
-	ASSERT_GT(LEAK_OBJECTS * 64, least);
-	LOOK();
-	ASSERT_UFILE(2, 0);
 }
 
 /*
