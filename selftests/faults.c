@@ -19,6 +19,7 @@
 #include "common/connection.h"
 #include "common/dm_ops.h"
 #include "common/ifc.h"
+#include "common/kernel_signs.h"
 
 #define DM_SIZE	4096
 
@@ -932,6 +933,7 @@ TEST_F(faults, uobj_02_memory_until_the_key_is_gone)
 	struct ibv_wc wc;
 	struct ibv_pd *pd;
 	char text[64];
+	long pinned;
 
 	pd = ibv_alloc_pd(self->ctx);
 	ASSERT_NE(NULL, pd);
@@ -949,8 +951,11 @@ TEST_F(faults, uobj_02_memory_until_the_key_is_gone)
 	ASSERT_LT(0, umr_queue(&self->bed.dev));
 	snprintf(text, sizeof(text), "queue=%d stop_work\n", umr_queue(&self->bed.dev));
 	WRITE(text);
+	pinned = kernel_number("/proc/self/status", "VmPin:");
+	ASSERT_LE((long)(len / 1024), pinned);
 	caller_start(&caller, dereg_mr, to.mr);
 	caller_waits(&caller, "mlx5r_umr_post_send_wait");
+	ASSERT_EQ(pinned, kernel_number("/proc/self/status", "VmPin:"));
 	ASSERT_EQ(0, munmap(to.data, len));
 	/* The key is as it was, and so is where it leads to. */
 	post(&a, &wr, &from);
@@ -958,6 +963,7 @@ TEST_F(faults, uobj_02_memory_until_the_key_is_gone)
 	ASSERT_EQ(self->bed.before.violations, vhca_violations(&self->bed.dev));
 	WRITE("release\n");
 	caller_end(&caller, 0);
+	ASSERT_EQ(pinned - (long)(len / 1024), kernel_number("/proc/self/status", "VmPin:"));
 	region_destroy(&from);
 	end_destroy(&b);
 	end_destroy(&a);

@@ -195,7 +195,7 @@ TEST_F(known, l07_op_no_memory)
 	if (!known_look_up(_metadata, &self->issue, "L07"))
 		return;
 	if (failslab) {
-		ASSERT_EQ(NULL, fail_nth_missing());
+		ASSERT_EQ(NULL, fail_nth_missing(FAIL_NTH_MEMORY));
 		ASSERT_EQ(0, fail_nth_begin(FAIL_NTH_MEMORY));
 	} else {
 		err = helper_load("fail_allocation", "function=__kmalloc_cache_noprof");

@@ -14,6 +14,7 @@
 #include "common/dm_ops.h"
 #include "common/importer.h"
 #include "common/known.h"
+#include "common/process.h"
 
 FIXTURE(known_importer)
 {
@@ -48,19 +49,6 @@ FIXTURE_TEARDOWN(known_importer)
 	bed_mark(_metadata, "end");
 }
 
-/* Is the process within a function of the kernel? */
-static bool is_in(pid_t pid, const char *function)
-{
-	char path[64], *stack;
-	bool is;
-
-	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
-	stack = text_read(path);
-	is = stack && strstr(stack, function);
-	free(stack);
-	return is;
-}
-
 /* Wait up to a number of milliseconds for a child's end; whether it has come. */
 static bool has_ended(pid_t pid, int limit_ms)
 {
@@ -83,6 +71,7 @@ static bool has_ended(pid_t pid, int limit_ms)
 TEST_F(known_importer, l21_no_invalidate)
 {
 	const char *where = "rdma_user_mmap_entry_remove";
+	struct process_look look = {};
 	int err, status, tries = 0;
 	bool survived;
 	uint32_t id;
@@ -103,11 +92,12 @@ TEST_F(known_importer, l21_no_invalidate)
 	ASSERT_LE(0, pid);
 	if (!pid)
 		_exit(ibv_free_dm(self->dm));
-	while (!is_in(pid, where) && !has_ended(pid, 20))
+	while (process_look(pid, where, &look) != 1 && !has_ended(pid, 20))
 		ASSERT_GT(500, tries++);
-	ASSERT_TRUE(is_in(pid, where));
+	ASSERT_TRUE(look.there);
 	ASSERT_EQ(0, kill(pid, SIGKILL));
-	survived = !has_ended(pid, 500) && is_in(pid, where);
+	survived = !has_ended(pid, 500) && process_look(pid, where, &look) == 1;
+	process_look_end(&look);
 	/* Nothing else ends it. */
 	ASSERT_EQ(0, _importer_unmap(self->imp, id));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));

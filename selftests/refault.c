@@ -666,12 +666,12 @@ TEST_F(refault, att_24_exporter_says_again)
 	}
 }
 
-/* Does a worker of the kernel sleep in this function? */
-static bool worker_sleeps_in(const char *function)
+/* A worker of the kernel that is in this function, or 0. */
+static pid_t worker_in(const char *function)
 {
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
-	bool found = false;
+	pid_t found = 0;
 
 	while (proc && !found && (entry = readdir(proc))) {
 		char path[300], *comm, *stack;
@@ -682,8 +682,9 @@ static bool worker_sleeps_in(const char *function)
 		comm = text_read(path);
 		snprintf(path, sizeof(path), "/proc/%s/stack", entry->d_name);
 		stack = text_read(path);
-		found = comm && stack && !strncmp(comm, "kworker", strlen("kworker")) &&
-			strstr(stack, function);
+		if (comm && stack && !strncmp(comm, "kworker", strlen("kworker")) &&
+		    strstr(stack, function))
+			found = atoi(entry->d_name);
 		free(comm);
 		free(stack);
 	}
@@ -702,6 +703,7 @@ TEST_F(refault, att_23_fence)
 	struct dmabuf_importer_export_query query;
 	struct page_faults faults;
 	uint32_t id, fence;
+	pid_t worker = 0;
 	int tries;
 
 	make_buffer();
@@ -718,8 +720,12 @@ TEST_F(refault, att_23_fence)
 	importer_hold_fence(self->imp, id, DMABUF_IMPORTER_KERNEL, STALL_MS, &fence);
 	move_buffer();
 	post_request(kinds[2]);
-	for (tries = 0; tries < 10000 && !worker_sleeps_in("dma_resv_wait_timeout"); tries++)
+	for (tries = 0; tries < 10000 && !worker; tries++) {
 		nanosleep(&pause, NULL);
+		worker = worker_in("dma_resv_wait_timeout");
+	}
+	ASSERT_NE(0, worker);
+	process_waits(worker, "dma_resv_wait_timeout");
 	importer_export_query(self->imp, self->export.id, &query);
 	ASSERT_EQ(3U, query.maps);
 	ASSERT_EQ(0, _page_faults_since(&self->bed.dev, &self->before, &faults));

@@ -1093,22 +1093,6 @@ TEST_F(uobject, uobj_10_context_answer_cannot_be_written)
 		ASSERT_LEDGER(delta[i], made[i]);
 }
 
-/* A number of a file in /proc after its name; negative without it. */
-static long number_of(const char *path, const char *name)
-{
-	char *text;
-	const char *at;
-	long number;
-
-	/* Reading it has the kernel add up what the processors have counted. */
-	free(text_read("/proc/sys/vm/stat_refresh"));
-	text = text_read(path);
-	at = text ? strstr(text, name) : NULL;
-	number = at ? strtol(at + strlen(name), NULL, 10) : -1;
-	free(text);
-	return number;
-}
-
 #define PAGES_PINNED 16
 
 /*
@@ -1119,7 +1103,7 @@ TEST_F(uobject, uobj_02_pinned_memory)
 {
 	const size_t size = PAGES_PINNED * sysconf(_SC_PAGESIZE);
 	const char *status = "/proc/self/status", *vmstat = "/proc/vmstat";
-	const long before = number_of(status, "VmPin:");
+	const long before = kernel_number(status, "VmPin:");
 	struct ibv_context *other;
 	long pinned, released;
 	struct ibv_pd *pd;
@@ -1136,20 +1120,20 @@ TEST_F(uobject, uobj_02_pinned_memory)
 		ASSERT_NE(NULL, other);
 		pd = ibv_alloc_pd(other);
 		ASSERT_NE(NULL, pd);
-		pinned = number_of(vmstat, "nr_foll_pin_acquired ");
-		released = number_of(vmstat, "nr_foll_pin_released ");
+		pinned = kernel_number(vmstat, "nr_foll_pin_acquired ");
+		released = kernel_number(vmstat, "nr_foll_pin_released ");
 		mr = ibv_reg_mr(pd, memory, size, IBV_ACCESS_LOCAL_WRITE);
 		ASSERT_NE(NULL, mr);
-		ASSERT_EQ(before + (long)(size / 1024), number_of(status, "VmPin:"));
+		ASSERT_EQ(before + (long)(size / 1024), kernel_number(status, "VmPin:"));
 		if (!i) {
 			mr_dereg(mr);
-			ASSERT_EQ(before, number_of(status, "VmPin:"));
+			ASSERT_EQ(before, kernel_number(status, "VmPin:"));
 			ASSERT_EQ(0, ibv_dealloc_pd(pd));
 		}
 		ASSERT_EQ(0, ibv_close_device(other));
-		ASSERT_EQ(before, number_of(status, "VmPin:"));
-		pinned = number_of(vmstat, "nr_foll_pin_acquired ") - pinned;
-		released = number_of(vmstat, "nr_foll_pin_released ") - released;
+		ASSERT_EQ(before, kernel_number(status, "VmPin:"));
+		pinned = kernel_number(vmstat, "nr_foll_pin_acquired ") - pinned;
+		released = kernel_number(vmstat, "nr_foll_pin_released ") - released;
 		/* The kernel counts for all processes; nobody else registers. */
 		ASSERT_LE(PAGES_PINNED, pinned);
 		ASSERT_LE(PAGES_PINNED, released);
@@ -1209,7 +1193,7 @@ TEST_F(uobject, uobj_02_region_becomes_another)
 {
 	const size_t page = sysconf(_SC_PAGESIZE), size = 64 * page;
 	const char *status = "/proc/self/status";
-	const long before = number_of(status, "VmPin:");
+	const long before = kernel_number(status, "VmPin:");
 	uint32_t handle, lkey;
 	struct ibv_pd *pd[2];
 	struct ibv_mr *mr;
@@ -1235,9 +1219,9 @@ TEST_F(uobject, uobj_02_region_becomes_another)
 	for (i = 0; i < 2; i++)
 		ASSERT_ONE(UOBJ, OURS("type=PD handle=%u", pd[i]->handle),
 			   scope_kv("ref=2 usecnt=0 users=%d", i));
-	ASSERT_EQ(before + (long)(size / 1024), number_of(status, "VmPin:"));
+	ASSERT_EQ(before + (long)(size / 1024), kernel_number(status, "VmPin:"));
 	mr_dereg(mr);
-	ASSERT_EQ(before, number_of(status, "VmPin:"));
+	ASSERT_EQ(before, kernel_number(status, "VmPin:"));
 	LOOK();
 	ASSERT_NONE(UOBJ, OURS("type=MR"));
 	for (i = 0; i < 2; i++)

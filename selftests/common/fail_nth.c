@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fail_nth.h"
+#include "helper_module.h"
 #include "text.h"
 
 #define DEBUGFS		"/sys/kernel/debug/"
@@ -32,6 +33,10 @@ struct setting {
 	char was[32];
 };
 
+/* In place of the kernel's own, selftests/modules/fail_allocation.c. */
+#define MODULE		"fail_allocation"
+#define PARAMETERS	"/sys/module/" MODULE "/parameters/"
+
 /* The text of a function of the kernel. */
 struct range {
 	uint64_t start;
@@ -48,6 +53,7 @@ static struct {
 	bool counts;
 	enum fail_nth_what what;
 	bool worker;
+	bool module;
 	bool asked;
 	struct range kmemleak;
 } *kept;
@@ -62,13 +68,25 @@ static void __attribute__((constructor)) keep(void)
 	}
 }
 
-const char *fail_nth_missing(void)
+/* The kernel has none of that; whether the module is there that does without. */
+static bool have_module(void)
+{
+	if (!access(PARAMETERS "nth", W_OK) && !kept->module)
+		helper_unload(MODULE);
+	if (!kept->module)
+		kept->module = !helper_load(MODULE, "");
+	return kept->module;
+}
+
+const char *fail_nth_missing(enum fail_nth_what what)
 {
 	static char reason[160];
 	char path[96];
 	size_t i;
 
 	if (access(NTH, R_OK | W_OK)) {
+		if (what == FAIL_NTH_MEMORY && have_module())
+			return NULL;
 		snprintf(reason, sizeof(reason),
 			 "no " NTH ": the kernel has no fault injection (make run KERNEL=debug)");
 		return reason;
@@ -126,6 +144,20 @@ static int set(const char *attribute, const char *name, const char *value)
 	return err;
 }
 
+/* A parameter of the module; what it was is not kept, as the module goes at the end. */
+static int set_parameter(const char *name, const char *fmt, long value)
+{
+	char path[96], text[24];
+	int err;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	snprintf(text, sizeof(text), fmt, value);
+	err = write_text(path, text, 0);
+	if (err)
+		diag("%s: '%s' is not taken: %s", path, text, strerror(err));
+	return err;
+}
+
 static int set_address(const char *attribute, const char *name, uint64_t value)
 {
 	char text[24];
@@ -167,6 +199,12 @@ static int look_up(const char *function, struct range *range)
 	free(line);
 	fclose(file);
 	return err;
+}
+
+static int set_within(const struct range *within)
+{
+	return set_parameter("within_start", "%lu", within->start) ?:
+	       set_parameter("within_end", "%lu", within->end);
 }
 
 static const struct range everything = { 0, UINT64_MAX };
@@ -279,10 +317,15 @@ static void site_end(void)
 /* The last stack in the trace. */
 bool fail_nth_site(char *site, size_t size)
 {
-	char *text = text_read(INSTANCE "trace"), *p, *next;
+	char *text = text_read(kept->module ? PARAMETERS "site" : INSTANCE "trace"), *p, *next;
 	size_t used = 0, length;
 
 	site[0] = 0;
+	if (kept->module) {
+		snprintf(site, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ?: "");
+		free(text);
+		return site[0];
+	}
 	for (p = text; p && (next = strstr(p, "<stack trace>")); )
 		p = next + 1;
 	if (p == text)
@@ -334,6 +377,13 @@ int fail_nth_begin(enum fail_nth_what what)
 		be_present();
 		return 0;
 	}
+	if (kept->module) {
+		err = set_within(&(const struct range){});
+		kept->counts = !err;
+		kept->what = what;
+		be_present();
+		return err;
+	}
 	if (!kept->asked && look_up("kmemleak_alloc", &kept->kmemleak))
 		kept->kmemleak = (struct range){};
 	kept->asked = true;
@@ -361,6 +411,8 @@ int fail_nth_only(const char *function)
 
 	kept->counts = false;
 	err = look_up(function, &range);
+	if (kept->module)
+		return err ?: set_within(&range);
 	for (i = 0; i < 2 && !err; i++)
 		err = set_filter(attributes[i], &range, &kept->kmemleak);
 	return err;
@@ -374,6 +426,9 @@ int fail_nth_worker(const char *function, int times)
 	err = fail_nth_only(function);
 	snprintf(text, sizeof(text), "%d", times);
 	kept->worker = true;
+	if (kept->module)
+		return err ?: set_parameter("times", "%ld", times) ?:
+		       set_parameter("pid", "%ld", -1) ?: set_parameter("nth", "%ld", 1);
 	for (i = 0; i < 2 && !err; i++) {
 		err = set(attributes[i], "times", text);
 		if (!err)
@@ -387,6 +442,8 @@ int fail_nth_starve(const char *function, int times)
 	int err = fail_nth_worker(function, times);
 	int i;
 
+	if (kept->module)
+		return err ?: set_parameter("pid", "%ld", 0) ?: set_parameter("nth", "%ld", 1);
 	for (i = 0; i < 2 && !err; i++)
 		err = set(attributes[i], "task-filter", "Y");
 	return err ?: write_text(MAKE_IT_FAIL, "1", 0);
@@ -398,6 +455,14 @@ void fail_nth_worker_end(void)
 
 	if (!kept->worker)
 		return;
+	if (kept->module) {
+		kept->worker = false;
+		set_parameter("nth", "%ld", 0);
+		set_parameter("pid", "%ld", 0);
+		set_parameter("times", "%ld", 1);
+		set_within(&(const struct range){});
+		return;
+	}
 	write_text(MAKE_IT_FAIL, "0", 0);
 	for (i = 0; i < 2; i++)
 		set(attributes[i], "probability", "0");
@@ -406,7 +471,7 @@ void fail_nth_worker_end(void)
 
 int fail_nth_worker_left(void)
 {
-	char *text = text_read(DEBUGFS "failslab/times");
+	char *text = text_read(kept->module ? PARAMETERS "times" : DEBUGFS "failslab/times");
 	int left = text ? atoi(text) : -1;
 
 	free(text);
@@ -420,6 +485,8 @@ void fail_nth_end(void)
 
 	if (kept->changed)
 		site_end();
+	if (kept->module && !helper_unload(MODULE))
+		kept->module = false;
 	kept->counts = false;
 	while (kept->changed) {
 		setting = &kept->setting[--kept->changed];
@@ -434,6 +501,8 @@ int fail_nth_open(pid_t pid)
 {
 	char path[64];
 
+	if (kept->module)
+		return open(PARAMETERS "nth", O_RDWR | O_CLOEXEC);
 	if (!pid)
 		return open(NTH, O_RDWR | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/fail-nth", pid);
@@ -461,10 +530,34 @@ int fail_nth_left(int fd, unsigned int *left)
 	return 0;
 }
 
+/*
+ * To write allocates as well: if that was what failed nothing had failed before, and it is
+ * written once more.  Otherwise it has only counted.
+ */
+static int disarm_module(int fd, unsigned int *left)
+{
+	const int err = fail_nth_arm(fd, 0);
+	char *text;
+
+	*left = 1;
+	if (err)
+		return err == ENOMEM ? fail_nth_arm(fd, 0) : err;
+	text = text_read(PARAMETERS "left");
+	if (!text)
+		return errno;
+	*left = strtoul(text, NULL, 10);
+	free(text);
+	return 0;
+}
+
 int fail_nth_disarm(int fd, unsigned int *left)
 {
 	unsigned int ignored;
-	int err = fail_nth_left(fd, left ? left : &ignored);
+	int err;
+
+	if (kept->module)
+		return disarm_module(fd, left ? left : &ignored);
+	err = fail_nth_left(fd, left ? left : &ignored);
 
 	/* Likewise: then it was disarmed by that. */
 	if (fail_nth_arm(fd, 0) && errno != EFAULT && !err)

@@ -6,6 +6,7 @@
  * This is /proc/PID/fail-nth of a kernel with fault injection, see
  * Documentation/fault-injection/fault-injection.rst of its source.  It counts the fault
  * points of one task; which kinds of them count is for all tasks and stands in debugfs.
+ * A kernel without has a module of the selftests in its place, for one task at a time.
  */
 #ifndef _SELFTESTS_FAIL_NTH_H
 #define _SELFTESTS_FAIL_NTH_H
@@ -30,10 +31,14 @@ enum fail_nth_what {
 
 /**
  * fail_nth_missing() - why nothing can be made to fail here
+ * @what: the kind of fault points
+ *
+ * Where the kernel has no fault injection a module fails allocations of slab objects in
+ * the same way, fail_allocation.ko, which is loaded until fail_nth_end().
  *
  * Return: NULL if it can, else the text for a SKIP, with the way out.
  */
-const char *fail_nth_missing(void);
+const char *fail_nth_missing(enum fail_nth_what what);
 
 /**
  * fail_nth_begin() - say what counts

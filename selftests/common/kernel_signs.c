@@ -147,6 +147,21 @@ int module_refcount(const char *name)
 	return count;
 }
 
+long kernel_number(const char *path, const char *name)
+{
+	char *text;
+	const char *at;
+	long number;
+
+	/* Reading it has the kernel add up what the processors have counted. */
+	free(text_read("/proc/sys/vm/stat_refresh"));
+	text = text_read(path);
+	at = text ? strstr(text, name) : NULL;
+	number = at ? strtol(at + strlen(name), NULL, 10) : -1;
+	free(text);
+	return number;
+}
+
 long slab_count(const char *cache)
 {
 	const size_t length = strlen(cache);

@@ -47,6 +47,15 @@ uint64_t dmabuf_inode(int fd);
 int dmabuf_look(uint64_t inode, struct dmabuf_sign *sign);
 
 /**
+ * kernel_number() - a number of a file of procfs
+ * @path: the file: /proc/self/status, /proc/vmstat
+ * @name: what stands before the number: "VmPin:", "nr_foll_pin_acquired "
+ *
+ * Return: the number, or -1 if it is not there.
+ */
+long kernel_number(const char *path, const char *name);
+
+/**
  * slab_count() - count the objects of a slab cache
  * @cache: its name in /proc/slabinfo
  *

@@ -198,6 +198,13 @@ class Log(unittest.TestCase):
         self.assertEqual([where for where, _ in log.findings],
                          [("reload.sh", "one"), ("reload.sh", None)])
 
+    def test_an_expectation_that_lost_characters_is_none(self):
+        log = KernelLog()
+        for line in ("[ 1.0] uobjscope: program var", "[ 1.0] uobjscope: begin var.a",
+                     "[ 1.0] uobjscope: expect ^ *(+[+]0x[0-9a-f]+", self.REPORTS[0]):
+            log.line(line)
+        self.assertEqual([where for where, _ in log.findings], [("var", "a")])
+
     def test_a_round_is_part_of_the_program_only(self):
         log = KernelLog()
         for line in ("[ 1.0] uobjscope: program var@2", "[ 1.0] uobjscope: begin var.a.b",
