@@ -135,7 +135,7 @@ void vhca_config_fill_function(struct vhca *v)
  * @root: the host bridge, with its window
  *
  * The port forwards the whole window of the host bridge, as prefetchable
- * memory; it has no other memory and no I/O ports.  It has neither interrupts
+ * memory; it forwards no other memory and no I/O ports.  It has neither interrupts
  * nor AER nor a slot, so there is no service for pcieport to offer.
  */
 void vhca_config_fill_port(struct vhca_root *root)
@@ -149,7 +149,14 @@ void vhca_config_fill_port(struct vhca_root *root)
 	/* Fixed: the functions' addresses are known before they are found. */
 	vhca_config_set(space, PCI_SECONDARY_BUS, 1, VHCA_PORT_BUS, 0);
 	vhca_config_set(space, PCI_SUBORDINATE_BUS, 1, VHCA_PORT_BUS, 0);
-	/* Base above limit: nothing. */
+	/*
+	 * Base above limit: nothing.  I/O ports have such a window as well, for zeros, which a
+	 * bridge without one has there, are 4 KiB to pci_read_bridge_io() of older kernels
+	 * (6.12), whatever pci_read_bridge_windows() has found; and a bridge whose window has
+	 * no room above it is not enabled.
+	 */
+	vhca_config_set(space, PCI_IO_BASE, 1, 0xf0, 0xf0);
+	vhca_config_set(space, PCI_IO_LIMIT, 1, 0, 0xf0);
 	vhca_config_set(space, PCI_MEMORY_BASE, 2, 0xfff0, 0xfff0);
 	vhca_config_set(space, PCI_MEMORY_LIMIT, 2, 0, 0xfff0);
 	vhca_config_set(space, PCI_PREF_MEMORY_BASE, 2,

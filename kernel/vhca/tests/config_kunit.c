@@ -251,6 +251,8 @@ static void config_port_window(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, limit, windows[i].start + windows[i].size - 1);
 	}
 	/* Nothing through the other window. */
+	KUNIT_EXPECT_GT(test, vhca_config_get(port, PCI_IO_BASE, 1),
+			vhca_config_get(port, PCI_IO_LIMIT, 1));
 	KUNIT_EXPECT_GT(test, vhca_config_get(port, PCI_MEMORY_BASE, 2),
 			vhca_config_get(port, PCI_MEMORY_LIMIT, 2));
 	/* Bus numbers stay whatever is written. */
