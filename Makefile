@@ -51,6 +51,9 @@ endif
 ifdef LIST
 export LIST
 endif
+ifdef SERIES
+export SERIES
+endif
 ifdef FIXES
 export FIXES
 endif
@@ -62,7 +65,7 @@ ifdef DEBUG
 export DEBUG
 endif
 
-.PHONY: help run shell test bench coverage golden debug mutants drgn pyverbs lint test-host test-runner \
+.PHONY: help run matrix shell test bench coverage golden debug mutants drgn pyverbs lint test-host test-runner \
 	test-machines test-faults test-skips lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
 	in-tree in-tree-patches in-tree-test clean distclean
@@ -71,6 +74,7 @@ help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
 	@echo '  make run              install what the host lacks, build, boot, run the suite'
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
+	@echo '  make matrix           the suite on each kernel that it is for, in one table'
 	@echo '  make bench            what it costs to look, and how fast the device is'
 	@echo '  make mutants          does the suite kill the faults of selftests/mutants?'
 	@echo '  make debug            build the debug kernel (half an hour), or say where it is'
@@ -116,8 +120,10 @@ help:
 	@echo '  JOBS=N                guests side by side (default: 2, on one processor 1)'
 	@echo '  MUTANT="M02 M05"      mutants to try, MUTANTS_DIR=DIR of the patches, ALL=1 to go on'
 	@echo '                        after the first failure'
-	@echo '  RESUME="DIR DIR"      make mutants: results of earlier runs, whose verdicts count'
-	@echo '  LIST=N                make mutants: only print a shell line for each of N jobs'
+	@echo '  SERIES="7.2 7.3"      kernels of make matrix (default: 6.12 7.2 7.3)'
+	@echo '  RESUME="DIR DIR"      make mutants, make matrix: results of earlier runs, whose'
+	@echo '                        verdicts count'
+	@echo '  LIST=N                of these, only print a shell line for each of N jobs'
 	@echo '  FIXES=1               make run with the candidate fixes of selftests/fixes, or with'
 	@echo '                        some: FIXES="L05 L07"'
 	@echo '  CACHE=DIR             root file systems, kernels, sources (default: XDG cache folder)'
@@ -138,6 +144,10 @@ run:
 	@scripts/lab/host-packages.sh
 	$(own_kernel)
 	@python3 scripts/$(if $(FIXES),mutants/fixes.py,runner/run.py) --kernel '$(KERNEL)' $(TESTS)
+
+matrix:
+	@$(if $(LIST),,scripts/lab/host-packages.sh)
+	@python3 scripts/matrix.py $(TESTS)
 
 bench:
 	@scripts/lab/host-packages.sh

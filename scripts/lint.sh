@@ -122,9 +122,6 @@ check_patches_apply()
 	return $rc
 }
 
-# The compiler says so of itself, and Debian ships no vmlinux for BTF of every kernel.
-harmless='warning: (the compiler|pahole version) differs|The kernel was built by|You are using|Skipping BTF'
-
 check_modules()
 {
 	local log=$BUILD/$KERNEL/modules.log
@@ -134,14 +131,14 @@ check_modules()
 	checked=$(grep -c '^ *CHECK ' "$log") || :
 	[ "$checked" -ge "$(files 'kernel/*.c' 'selftests/modules/*.c' | grep -vc '_kunit\|/release[.]c')" ] ||
 		{ echo "sparse looked at $checked files only"; return 1; }
-	! grep -nE 'warning|error|Warning|WARNING' "$log" | grep -vE "$harmless"
+	scripts/warnings.sh "$log"
 }
 
 check_selftests()
 {
 	rm -rf "${BUILD:?}/$KERNEL/selftests"
 	"$LAB/build.sh" selftests || return 1
-	! grep -n 'warning' "$BUILD/$KERNEL/selftests.log"
+	scripts/warnings.sh "$BUILD/$KERNEL/selftests.log"
 }
 
 said=$(mktemp)
