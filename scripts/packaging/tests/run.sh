@@ -69,6 +69,7 @@ dist_builds_and_installs()
 		./lib/modules/R/updates/selftests/modules/late_return.ko
 		./lib/modules/R/updates/selftests/modules/mlx5_capability.ko
 		./lib/modules/R/updates/selftests/modules/mlx5_raw_command.ko
+		./lib/modules/R/updates/selftests/modules/refuse_offline.ko
 		./lib/modules/R/updates/selftests/modules/slow_function.ko
 		./usr/bin/uobjscope
 		./usr/include/uobjscope.h
