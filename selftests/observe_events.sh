@@ -93,8 +93,8 @@ timeline_has_them()
 			return 1
 		done
 	done
-	# That of a mapping's birth has been seen missing: such a one is there from before.
-	grep -oE '.{200}"event":"(still there|lost)"' "$w/timeline" || return 0
+	# Each has its birth and its death.
+	grep -oE '.{200}"event":"(before|still there|lost)"' "$w/timeline" || return 0
 	grep -v '^#' "$INSTANCE/trace" | head -n 60
 	return 1
 }

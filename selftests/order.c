@@ -370,6 +370,66 @@ TEST_F(order, order_05_memic_after_last_mapping)
 		    "command name=DEALLOC_MEMIC status=0x0");
 }
 
+/* How many mappings of the RDMA core's @entry were made; each must have gone, after that. */
+static int pair_mappings(struct __test_metadata *_metadata, const struct trace *trace,
+			 const char *ufile, const char *entry)
+{
+	int at = -1, opened = 0, closed = 0, close;
+
+	while ((at = trace_find(trace, at + 1,
+				scope_kv("vma_open ufile=%s entry=%s", ufile, entry))) >= 0) {
+		opened++;
+		close = trace_find(trace, at,
+				   scope_kv("vma_close vma=%s", trace_field(trace, at, "vma")));
+		EXPECT_LE(0, close)
+			trace_print(trace);
+	}
+	at = -1;
+	while ((at = trace_find(trace, at + 1,
+				scope_kv("vma_close ufile=%s entry=%s", ufile, entry))) >= 0)
+		closed++;
+	EXPECT_EQ(opened, closed)
+		trace_print(trace);
+	return opened;
+}
+
+/*
+ * ENT-06: What the library maps of a device that it opens has a birth and a death each, as
+ * have the copies that a child gets; so has the clock's page, which the RDMA core does not
+ * track.
+ */
+TEST_F(order, order_06_each_mapping_is_born)
+{
+	struct ibv_context *ctx = device_open(&self->bed.dev);
+	int status, alone, at;
+	char ufile[64];
+	pid_t child;
+
+	ASSERT_NE(NULL, ctx);
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(0);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	ASSERT_EQ(0, ibv_close_device(ctx));
+	trace_end(&self->trace);
+	at = trace_find(&self->trace, 0, "ufile_open");
+	ASSERT_LE(0, at);
+	snprintf(ufile, sizeof(ufile), "%s", trace_field(&self->trace, at, "ufile"));
+	/* Those without an entry: the clock's page in both processes, at least. */
+	alone = pair_mappings(_metadata, &self->trace, ufile, "0000000000000000");
+	ASSERT_LE(2, alone)
+		trace_print(&self->trace);
+	at = -1;
+	while ((at = trace_find(&self->trace, at + 1,
+				scope_kv("mmap_entry_insert ufile=%s", ufile))) >= 0)
+		pair_mappings(_metadata, &self->trace, ufile,
+			      trace_field(&self->trace, at, "entry"));
+	/* Of the fixture's own context the child had copies as well. */
+	ASSERT_LE(1, pair_mappings(_metadata, &self->trace,
+				   scope_kv("%lu", self->counts.ufile), "0000000000000000"));
+}
+
 int main(int argc, char **argv)
 {
 	trace_switch();

@@ -302,6 +302,48 @@ static bool umap_init_begin(struct scope_regs *regs, struct scope_call *call)
 	return false;
 }
 
+/*
+ * int ib_uverbs_mmap(struct file *filp, struct vm_area_struct *vma)
+ *
+ * The birth of a mapping that the RDMA core does not track, mlx5's clock page for one: it
+ * has the core's operations, and so is closed by them, but never comes to the function
+ * above.  It has no private data then; nor has that of a driver that has put operations of
+ * its own in their place, and none of these is closed by rdma_umap_close().
+ */
+static bool mmap_begin(struct scope_regs *regs, struct scope_call *call)
+{
+	call->number = (unsigned long)scope_probe_argument(regs, 1);
+	return trace_vma_open_enabled();
+}
+
+static void mmap_end(unsigned long returned, const struct scope_call *call)
+{
+	const struct vm_area_struct *vma = (void *)call->number;
+	struct scope_event_vma event;
+
+	if ((int)returned || vma->vm_private_data)
+		return;
+	event = vma_of(vma, NULL);
+	trace_vma_open(&event);
+}
+
+/*
+ * void rdma_umap_open(struct vm_area_struct *vma)
+ *
+ * The same for a copy, which stays without private data if the mapping had none, if there
+ * was no memory, or if the device was about to go.
+ */
+static bool umap_open_begin(struct scope_regs *regs, struct scope_call *call)
+{
+	call->number = (unsigned long)scope_probe_argument(regs, 0);
+	return trace_vma_open_enabled();
+}
+
+static void umap_open_end(unsigned long returned, const struct scope_call *call)
+{
+	mmap_end(0, call);
+}
+
 /* void rdma_umap_close(struct vm_area_struct *vma) */
 static bool umap_close_begin(struct scope_regs *regs, struct scope_call *call)
 {
@@ -511,6 +553,10 @@ struct scope_lifetime_probe scope_lifetime_probes[] = {
 	{ .symbol = "rdma_user_mmap_entry_free", .begin = entry_free_begin,
 	  .events = { "mmap_entry_free" } },
 	{ .symbol = "rdma_umap_priv_init", .begin = umap_init_begin,
+	  .events = { "vma_open" } },
+	{ .symbol = "ib_uverbs_mmap", .begin = mmap_begin, .end = mmap_end,
+	  .events = { "vma_open" } },
+	{ .symbol = "rdma_umap_open", .begin = umap_open_begin, .end = umap_open_end,
 	  .events = { "vma_open" } },
 	{ .symbol = "rdma_umap_close", .begin = umap_close_begin,
 	  .events = { "vma_close" } },
