@@ -54,20 +54,19 @@ DECLARE_EVENT_CLASS(uobject,
 		  __entry->object)
 );
 
+#define DEFINE_UOBJECT_EVENT(name)						\
+	DEFINE_EVENT(uobject, name,						\
+		     TP_PROTO(const struct scope_event_uobject *uobject),	\
+		     TP_ARGS(uobject))
+
 /* It has a handle that leads nowhere yet, or a reserved descriptor. */
-DEFINE_EVENT(uobject, uobject_alloc,
-	TP_PROTO(const struct scope_event_uobject *uobject),
-	TP_ARGS(uobject));
+DEFINE_UOBJECT_EVENT(uobject_alloc);
 
 /* It is about to be there for everybody. */
-DEFINE_EVENT(uobject, uobject_commit,
-	TP_PROTO(const struct scope_event_uobject *uobject),
-	TP_ARGS(uobject));
+DEFINE_UOBJECT_EVENT(uobject_commit);
 
 /* The last reference has been dropped; its memory goes after a grace period. */
-DEFINE_EVENT(uobject, uobject_free,
-	TP_PROTO(const struct scope_event_uobject *uobject),
-	TP_ARGS(uobject));
+DEFINE_UOBJECT_EVENT(uobject_free);
 
 /* Its object is about to be destroyed. */
 TRACE_EVENT(uobject_destroy,
@@ -137,13 +136,18 @@ DECLARE_EVENT_CLASS(ufile,
 	TP_printk("ufile=%llu", __entry->ufile)
 );
 
-DEFINE_EVENT(ufile, ufile_open, TP_PROTO(u64 ufile), TP_ARGS(ufile));
+#define DEFINE_UFILE_EVENT(name)					\
+	DEFINE_EVENT(ufile, name,					\
+		     TP_PROTO(u64 ufile),				\
+		     TP_ARGS(ufile))
+
+DEFINE_UFILE_EVENT(ufile_open);
 
 /* All its objects are gone. */
-DEFINE_EVENT(ufile, ufile_cleaned, TP_PROTO(u64 ufile), TP_ARGS(ufile));
+DEFINE_UFILE_EVENT(ufile_cleaned);
 
 /* Nobody holds it any more, and its memory goes. */
-DEFINE_EVENT(ufile, ufile_release, TP_PROTO(u64 ufile), TP_ARGS(ufile));
+DEFINE_UFILE_EVENT(ufile_release);
 
 /* Its objects are about to be destroyed, the youngest first. */
 TRACE_EVENT(ufile_cleanup,
@@ -181,28 +185,23 @@ DECLARE_EVENT_CLASS(mmap_entry,
 		  __entry->entry, __entry->pgoff, __entry->npages, __entry->ref)
 );
 
-DEFINE_EVENT(mmap_entry, mmap_entry_insert,
-	TP_PROTO(const struct scope_event_entry *mmap_entry),
-	TP_ARGS(mmap_entry));
+#define DEFINE_MMAP_ENTRY_EVENT(name)						\
+	DEFINE_EVENT(mmap_entry, name,						\
+		     TP_PROTO(const struct scope_event_entry *mmap_entry),	\
+		     TP_ARGS(mmap_entry))
+
+DEFINE_MMAP_ENTRY_EVENT(mmap_entry_insert);
 
 /* By its offset, for a mapping or a DMABUF; ref counts that. */
-DEFINE_EVENT(mmap_entry, mmap_entry_get,
-	TP_PROTO(const struct scope_event_entry *mmap_entry),
-	TP_ARGS(mmap_entry));
+DEFINE_MMAP_ENTRY_EVENT(mmap_entry_get);
 
 /* ref still counts what is given back. */
-DEFINE_EVENT(mmap_entry, mmap_entry_put,
-	TP_PROTO(const struct scope_event_entry *mmap_entry),
-	TP_ARGS(mmap_entry));
+DEFINE_MMAP_ENTRY_EVENT(mmap_entry_put);
 
 /* By its driver: nobody can map it any more. */
-DEFINE_EVENT(mmap_entry, mmap_entry_remove,
-	TP_PROTO(const struct scope_event_entry *mmap_entry),
-	TP_ARGS(mmap_entry));
+DEFINE_MMAP_ENTRY_EVENT(mmap_entry_remove);
 
-DEFINE_EVENT(mmap_entry, mmap_entry_free,
-	TP_PROTO(const struct scope_event_entry *mmap_entry),
-	TP_ARGS(mmap_entry));
+DEFINE_MMAP_ENTRY_EVENT(mmap_entry_free);
 
 DECLARE_EVENT_CLASS(vma,
 	TP_PROTO(const struct scope_event_vma *vma),
@@ -225,13 +224,18 @@ DECLARE_EVENT_CLASS(vma,
 		  __entry->vma, __entry->entry, __entry->start, __entry->end)
 );
 
-/* By mmap(), or copied by fork() or mremap(). */
-DEFINE_EVENT(vma, vma_open, TP_PROTO(const struct scope_event_vma *vma), TP_ARGS(vma));
+#define DEFINE_VMA_EVENT(name)						\
+	DEFINE_EVENT(vma, name,						\
+		     TP_PROTO(const struct scope_event_vma *vma),	\
+		     TP_ARGS(vma))
 
-DEFINE_EVENT(vma, vma_close, TP_PROTO(const struct scope_event_vma *vma), TP_ARGS(vma));
+/* By mmap(), or copied by fork() or mremap(). */
+DEFINE_VMA_EVENT(vma_open);
+
+DEFINE_VMA_EVENT(vma_close);
 
 /* The device's pages are about to be taken from it. */
-DEFINE_EVENT(vma, vma_zap, TP_PROTO(const struct scope_event_vma *vma), TP_ARGS(vma));
+DEFINE_VMA_EVENT(vma_zap);
 
 /* mlx5: a page of a VAR, or of a TLP VAR, can be used again. */
 TRACE_EVENT(var_free,
@@ -297,19 +301,18 @@ DECLARE_EVENT_CLASS(dmabuf,
 	TP_printk("ufile=%llu dmabuf=%016llx", __entry->ufile, __entry->dmabuf)
 );
 
+#define DEFINE_DMABUF_EVENT(name)					\
+	DEFINE_EVENT(dmabuf, name,					\
+		     TP_PROTO(const struct scope_event_dmabuf *dmabuf),	\
+		     TP_ARGS(dmabuf))
+
 /* Importers are about to be told to stop; it can be mapped no more. */
-DEFINE_EVENT(dmabuf, dmabuf_revoke,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+DEFINE_DMABUF_EVENT(dmabuf_revoke);
 
 /* All mappings have gone since. */
-DEFINE_EVENT(dmabuf, dmabuf_drained,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+DEFINE_DMABUF_EVENT(dmabuf_drained);
 
-DEFINE_EVENT(dmabuf, dmabuf_release,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+DEFINE_DMABUF_EVENT(dmabuf_release);
 
 TRACE_EVENT(dmabuf_export,
 	TP_PROTO(const struct scope_event_dmabuf *dmabuf, u64 uobject, u64 ino, u64 size),
@@ -351,21 +354,18 @@ DECLARE_EVENT_CLASS(attachment,
 		  __entry->dmabuf, __entry->attachment, __get_str(device))
 );
 
-DEFINE_EVENT(attachment, dmabuf_attach,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+#define DEFINE_ATTACHMENT_EVENT(name)					\
+	DEFINE_EVENT(attachment, name,					\
+		     TP_PROTO(const struct scope_event_dmabuf *dmabuf),	\
+		     TP_ARGS(dmabuf))
 
-DEFINE_EVENT(attachment, dmabuf_detach,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+DEFINE_ATTACHMENT_EVENT(dmabuf_attach);
 
-DEFINE_EVENT(attachment, dmabuf_map,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+DEFINE_ATTACHMENT_EVENT(dmabuf_detach);
 
-DEFINE_EVENT(attachment, dmabuf_unmap,
-	TP_PROTO(const struct scope_event_dmabuf *dmabuf),
-	TP_ARGS(dmabuf));
+DEFINE_ATTACHMENT_EVENT(dmabuf_map);
+
+DEFINE_ATTACHMENT_EVENT(dmabuf_unmap);
 
 #endif /* UOBJSCOPE_TRACE_H */
 
