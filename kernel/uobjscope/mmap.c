@@ -242,6 +242,7 @@ int scope_walk_vmas(struct scope_walk *walk, struct scope_walked *walked,
 
 		r->ufile = walked->record.id;
 		r->entry = (unsigned long)priv->entry;
+		r->address = (unsigned long)priv->vma;
 		r->start = READ_ONCE(priv->vma->vm_start);
 		r->end = READ_ONCE(priv->vma->vm_end);
 		r->pid = scope_mm_pid(priv->vma->vm_mm);

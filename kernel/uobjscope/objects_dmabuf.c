@@ -183,6 +183,7 @@ static void read_attachment(struct scope_walk *walk, struct scope_attach_record 
 	const struct scope_importer *importer;
 	const struct ib_umem_dmabuf *umem;
 
+	r->address = (unsigned long)attachment;
 	strscpy(r->device, dev_name(attachment->dev));
 	r->peer2peer = attachment->peer2peer;
 	if (!attachment->importer_ops)

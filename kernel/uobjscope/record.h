@@ -319,6 +319,7 @@ struct scope_mmap_record {
 /**
  * struct scope_vma_record - a vma line
  * @entry: address of its mmap entry, 0 for none
+ * @address: its own, to match only
  * @ufile: id of its ufile
  * @pid: of the owner of its address space, 0 if not known
  * @start: first address
@@ -326,6 +327,7 @@ struct scope_mmap_record {
  */
 struct scope_vma_record {
 	unsigned long	entry;
+	unsigned long	address;
 	u64		ufile;
 	u32		pid;
 	u64		start;
@@ -334,6 +336,7 @@ struct scope_vma_record {
 
 /**
  * struct scope_attach_record - an attach line
+ * @address: the attachment's, to match only; 0 if @busy
  * @ufile: id of the exporter's ufile
  * @ino: inode of the dma-buf
  * @busy: the reservation lock was not to be had, the rest is not known
@@ -355,6 +358,7 @@ struct scope_vma_record {
  * @lkey: of that MR
  */
 struct scope_attach_record {
+	unsigned long	address;
 	u64		ufile;
 	u64		ino;
 	bool		busy;

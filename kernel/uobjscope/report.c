@@ -266,6 +266,7 @@ void scope_report_vma(struct scope_line *line, const struct scope_vma_record *r,
 		scope_line_token(line, "entry", token(r->entry));
 	else
 		scope_line_word(line, "entry", "-");
+	token_if(line, "token", r->address, token);
 	scope_line_end(line);
 }
 
@@ -273,8 +274,10 @@ void scope_report_vma(struct scope_line *line, const struct scope_vma_record *r,
  * scope_report_attach - an attach line
  * @line: to be overwritten
  * @r: the record
+ * @token: makes tokens
  */
-void scope_report_attach(struct scope_line *line, const struct scope_attach_record *r)
+void scope_report_attach(struct scope_line *line, const struct scope_attach_record *r,
+			 scope_token_function *token)
 {
 	scope_line_begin(line, "attach");
 	scope_line_number(line, "ufile", r->ufile);
@@ -305,6 +308,7 @@ void scope_report_attach(struct scope_line *line, const struct scope_attach_reco
 		scope_line_number(line, "mrn", r->mrn);
 	if (r->mr)
 		scope_line_hex(line, "lkey", r->lkey);
+	token_if(line, "token", r->address, token);
 	scope_line_end(line);
 }
 

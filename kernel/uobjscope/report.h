@@ -26,7 +26,8 @@ void scope_report_mmap(struct scope_line *line, const struct scope_mmap_record *
 		       scope_token_function *token);
 void scope_report_vma(struct scope_line *line, const struct scope_vma_record *r,
 		      scope_token_function *token);
-void scope_report_attach(struct scope_line *line, const struct scope_attach_record *r);
+void scope_report_attach(struct scope_line *line, const struct scope_attach_record *r,
+			 scope_token_function *token);
 void scope_report_fd(struct scope_line *line, const struct scope_fd_record *r,
 		     scope_token_function *token);
 void scope_report_end(struct scope_line *line, u64 records);

@@ -645,7 +645,7 @@ static int print_ufile(struct scope_text *text, struct scope_line *line,
 		err = add_line(text, line);
 	}
 	for (n = walked->attaches; n < walked->attaches_end && !err; n++) {
-		scope_report_attach(line, scope_vector_at(&walk->attaches, n));
+		scope_report_attach(line, scope_vector_at(&walk->attaches, n), scope_token);
 		err = add_line(text, line);
 	}
 	return err;

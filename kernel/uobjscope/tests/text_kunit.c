@@ -139,16 +139,18 @@ static void report_dmabuf(struct kunit *test)
 		.ino = 5, .file_ref = 2, .size = 4096, .kref = 0, .revoked = true,
 	};
 	struct scope_attach_record busy = { .ufile = 1, .ino = 5, .busy = true };
-	struct scope_attach_record ours = { .ufile = 1, .ino = 5, .ours = true, .mapped = true };
+	struct scope_attach_record ours = {
+		.address = 0x20, .ufile = 1, .ino = 5, .ours = true, .mapped = true,
+	};
 	struct scope_attach_record unknown = { .ufile = 1, .ino = 5 };
 
 	scope_report_uobj(line, &uobj, plain_token);
 	expect_end(test, line, "0010 ino=5 file_ref=2 size=4096 kref=0 revoked=1\n");
-	scope_report_attach(line, &busy);
+	scope_report_attach(line, &busy, plain_token);
 	KUNIT_EXPECT_STREQ(test, text_of(test, line), "attach ufile=1 ino=5 state=busy\n");
-	scope_report_attach(line, &ours);
-	expect_end(test, line, " importer=none mapped=1 pinned=0\n");
-	scope_report_attach(line, &unknown);
+	scope_report_attach(line, &ours, plain_token);
+	expect_end(test, line, " mapped=1 pinned=0 token=0000000000000020\n");
+	scope_report_attach(line, &unknown, plain_token);
 	expect_end(test, line, " invalidate=0 importer=none\n");
 }
 
