@@ -32,6 +32,9 @@ enum {
  * @json:	--json
  * @interval:	-n, in seconds, 0 if not given
  * @count:	--count, 0 for no end
+ * @format:	--format, or NULL
+ * @axis:	--axis, or NULL
+ * @quoted:	all words after the command were behind a --
  */
 struct options {
 	const char *command;
@@ -44,6 +47,9 @@ struct options {
 	bool json;
 	double interval;
 	unsigned long count;
+	const char *format;
+	const char *axis;
+	bool quoted;
 };
 
 /* ---- util.c ---- */
@@ -92,6 +98,8 @@ char *number_text(const struct uobjscope_record *uobj);
  */
 json_object *json_record(const struct uobjscope *scope, const struct uobjscope_record *record);
 json_object *json_array(void);
+/* A copy that is UTF-8; U+FFFD stands for what is not. */
+char *utf8_text(const char *text);
 json_object *json_map(void);
 void json_put(json_object *map, const char *key, json_object *value);
 void json_append(json_object *array, json_object *value);

@@ -62,12 +62,10 @@ static size_t utf8_length(const unsigned char *text)
 	return n;
 }
 
-/* JSON is UTF-8; the name of a task need not be.  U+FFFD stands for other bytes. */
-json_object *json_text(const char *text)
+char *utf8_text(const char *text)
 {
 	const unsigned char *from = (const unsigned char *)text;
 	char *copy = need(malloc(strlen(text) * 3 + 1));
-	json_object *json;
 	char *to = copy;
 
 	while (*from) {
@@ -83,7 +81,16 @@ json_object *json_text(const char *text)
 			from++;
 		}
 	}
-	json = json_object_new_string_len(copy, to - copy);
+	*to = 0;
+	return copy;
+}
+
+/* JSON is UTF-8; the name of a task need not be. */
+json_object *json_text(const char *text)
+{
+	char *copy = utf8_text(text);
+	json_object *json = json_object_new_string(copy);
+
 	free(copy);
 	return need(json);
 }

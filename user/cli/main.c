@@ -16,6 +16,8 @@ enum {
 	OPTION_DEBUGFS,
 	OPTION_COUNT,
 	OPTION_USAGE,
+	OPTION_FORMAT,
+	OPTION_AXIS,
 };
 
 /**
@@ -42,7 +44,7 @@ static const struct command commands[] = {
 	{ "watch", cmd_watch, 0, 1, "at most one of var, dm, dmabuf, mmap, ufile, uobj" },
 	{ "holders", cmd_holders, 1, 1,
 	  "one of ino:N, pid:N, pid:N/fd:N, ufile:N, ufile:N/TYPE:HANDLE, ufile:N/mmap:PGOFF" },
-	{ "timeline", cmd_timeline, 0, 1, "at most one file" },
+	{ "timeline", cmd_timeline, 0, 1, "at most one file, or -- and a command" },
 };
 
 static const struct argp_option argp_options[] = {
@@ -54,6 +56,9 @@ static const struct argp_option argp_options[] = {
 	{ "interval", 'n', "SECONDS", 0, "watch: wait so long between two reads (2)", 0 },
 	{ "count", OPTION_COUNT, "N", 0, "watch: end after N reads", 0 },
 	{ "debugfs", OPTION_DEBUGFS, "DIR", 0, "Folder of uobjscope.ko (" UOBJSCOPE_DIR ")", 0 },
+	{ "format", OPTION_FORMAT, "NAME", 0, "timeline: perfetto, svg or html (perfetto)", 0 },
+	{ "axis", OPTION_AXIS, "NAME", 0,
+	  "timeline: time, or order, where each event has the same room (time)", 0 },
 	{ "help", 'h', NULL, 0, "Print this and end", -1 },
 	{ "usage", OPTION_USAGE, NULL, 0, "Print a short usage and end", -1 },
 	{ "version", 'V', NULL, 0, "Print the version and end", -1 },
@@ -71,9 +76,9 @@ static const char doc[] =
 	"  holders OBJECT                         who keeps it alive; OBJECT is one of ino:3,\n"
 	"                                         pid:77, pid:77/fd:5, ufile:2, ufile:2/DM:4,\n"
 	"                                         ufile:2/mmap:0x80000\n"
-	"  timeline [FILE]                        lifetime events as a picture for Perfetto or\n"
-	"                                         Chrome, of what trace-cmd report prints (- is\n"
-	"                                         standard input), or of the running kernel\n"
+	"  timeline [FILE | -- COMMAND...]        lifetime events as a picture: of a trace.dat, of\n"
+	"                                         what trace-cmd report prints (- is standard\n"
+	"                                         input), of the running kernel, or of a command\n"
 	"\n"
 	"Exit status: 0 fine, 1 differences or nothing found, 2 wrong usage,\n"
 	"3 cannot read or not a snapshot.";
@@ -132,6 +137,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPTION_DEBUGFS:
 		options->debugfs = arg;
 		return 0;
+	case OPTION_FORMAT:
+		options->format = arg;
+		return 0;
+	case OPTION_AXIS:
+		options->axis = arg;
+		return 0;
 	case OPTION_USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 		return 0;
@@ -163,9 +174,12 @@ static int wrong(const char *what, const char *expected)
 
 static int check(const struct options *options, const struct command *command)
 {
-	bool watch = command->run == cmd_watch;
+	const bool watch = command->run == cmd_watch;
+	const bool timeline = command->run == cmd_timeline;
 
-	if (options->nargs < command->least || options->nargs > command->most)
+	/* What it runs may have words of any number. */
+	if (!(timeline && options->quoted) &&
+	    (options->nargs < command->least || options->nargs > command->most))
 		return wrong(command->name, command->expected);
 	if ((watch || command->run == cmd_show) && options->nargs && !is_show(options->args[0]))
 		return wrong(options->args[0], "one of var, dm, dmabuf, mmap, ufile, uobj");
@@ -175,8 +189,10 @@ static int check(const struct options *options, const struct command *command)
 		return wrong("diff", "two files and no -f, --fds or --debugfs");
 	if (command->run == cmd_save && options->json)
 		return wrong("save", "no --json: a snapshot is saved as the kernel prints it");
-	if (command->run == cmd_timeline && (options->file || options->fds || options->debugfs ||
-					     options->device || options->json))
+	if (!timeline && (options->format || options->axis))
+		return wrong(command->name, "no --format and no --axis, these are for timeline");
+	if (timeline && (options->file || options->fds || options->debugfs ||
+			 options->device || options->json))
 		return wrong("timeline", "a file, and no -d, -f, --fds, --debugfs or --json");
 	if (options->file && options->debugfs)
 		return wrong("-f", "either -f or --debugfs");
@@ -186,15 +202,28 @@ static int check(const struct options *options, const struct command *command)
 	return EXIT_FINE;
 }
 
+/* The words behind a --, before these are sorted behind all options. */
+static int count_quoted(int argc, char **argv)
+{
+	int n;
+
+	for (n = 1; n < argc; n++)
+		if (!strcmp(argv[n], "--"))
+			return argc - n - 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
+	const int quoted = count_quoted(argc, argv);
 	int status;
 
 	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options))
 		no_memory();
+	options.quoted = quoted && quoted == options.nargs;
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(commands[i].name, options.command))
 			continue;

@@ -257,8 +257,13 @@ usage "expected two files" diff a b c
 usage "expected two files and no -f" diff -f x a b
 usage "expected one file" save
 usage "expected one of ino:N" holders
-usage "expected at most one file" timeline a b
+usage "expected at most one file, or -- and a command" timeline a b
 usage "expected a file, and no -d" timeline --json
+usage "expected at most one file" timeline a -- b
+usage "expected perfetto, svg or html" timeline --format=png "$samples/trace.txt"
+usage "expected time or order" timeline --axis=length "$samples/trace.txt"
+usage "these are for timeline" show --format=svg
+usage "these are for timeline" "${live[@]}" --axis=order tree
 usage "expected a file, and no -d" timeline -f "$samples/live.txt"
 usage "no -n and no --count" show -n 1
 usage "from 0.01 to 86400" watch -n 0
@@ -457,15 +462,17 @@ assert not begin, begin
 assert sorted(bars) == [
 	("dma-buf", "dma-buf 00000000000000d1", 3, 0, 600, "before", "dmabuf_release"),
 	("mapping", "mapping 0x7f0000000000", 7, 200, 400, "vma_open", "vma_close"),
-	("mmap entry", "mmap entry 00000000000000e1", 7, 100, 500, "mmap_entry_insert", "mmap_entry_free"),
+	("mmap entry", "mmap entry 0x10000", 7, 100, 500, "mmap_entry_insert", "mmap_entry_free"),
+	("ufile", "ufile 3", 3, 0, 600, "before", "still there"),
 	("ufile", "ufile 7", 7, 0, 600, "ufile_open", "still there"),
 	("uobject", "MLX5_VAR 2", 7, 100, 500, "uobject_commit", "uobject_destroyed")], bars
 marks = [m["name"] for m in e if m["ph"] == "i"]
 assert marks == ["uobject_alloc", "command", "uobject_destroy", "uobject_destroyed", "var_free"], marks
 assert [m["args"]["pid"] for m in e if m["name"] == "command"] == [77]
-assert [m["args"]["name"] for m in e if m["ph"] == "M"] == ["ufile 7 of many (231)"]' \
+assert [m["args"]["name"] for m in e if m["ph"] == "M"] == [
+	"ufile 7 of many (231)", "ufile 3 of other (240)"]' \
 	timeline "$samples/trace.txt"
-stdin=$samples/trace.txt json 'assert len(j["traceEvents"]) == 16' timeline -
+stdin=$samples/trace.txt json 'assert len(j["traceEvents"]) == 19' timeline -
 stdin=/dev/null
 sed 's/^/CPU:1 [LOST 3 EVENTS]\n/' "$samples/trace.txt" > "$scratch/lost"
 run timeline "$scratch/lost"
@@ -473,14 +480,91 @@ expect_status 0
 expect_error "events were lost"
 end timeline
 
+# What the page and the picture have is judged by a reader of their own.
+cp "$samples/trace.txt" "$samples/scene.txt" "$scratch"
+python3 "$here/many.py" 1000 > "$scratch/many.txt" || cp "$samples/scene.txt" "$scratch/many.txt"
+for what in trace scene many; do
+	for axis in time order; do
+		run timeline --format=html --axis=$axis "$scratch/$what.txt"
+		expect_status 0
+		mv "$scratch/out" "$scratch/$what-$axis.html"
+		run timeline --format=svg --axis=$axis "$scratch/$what.txt"
+		expect_status 0
+		mv "$scratch/out" "$scratch/$what-$axis.svg"
+	done
+done
+end timeline-pictures
+if command -v python3 > /dev/null; then
+	python3 "$here/timeline.py" "$scratch" > "$scratch/judged" 2>&1 ||
+		fail "$(tail -n 3 "$scratch/judged")"
+	end timeline-pictures-are-right
+else
+	skip timeline-pictures-are-right "no python3"
+fi
+
+# What is seen in all rows.
+{
+	echo ' a-7 [000] ..... 1.0: ufile_open: ufile=2'
+	echo ' a-7 [000] ..... 1.1: command: device=d name=CREATE_MKEY status=0x3 syndrome=0x0'
+	echo ' a-7 [000] ..... 1.2: command: device=d name=CREATE_MKEY status=0x0 syndrome=0x0'
+	echo 'CPU:1 [LOST 3 EVENTS]'
+	echo ' a-7 [000] ..... 1.3: console: WARNING: CPU: 0 at drivers/x.c:7'
+	echo ' a-7 [000] ..... 1.4: console: all is well'
+	echo ' a-7 [000] ..... 1.5: dmabuf_revoke: ufile=2 dmabuf=00d1'
+	echo ' a-7 [000] ..... 1.6: ufile_cleanup: ufile=2 reason=driver_remove'
+	echo ' a-7 [000] ..... 1.7: ufile_cleanup: ufile=3 reason=close'
+} > "$scratch/lines"
+json 'assert [(e["cat"], e["name"]) for e in j["traceEvents"] if e["ph"] == "I"] == [
+	("fault", "CREATE_MKEY status 0x3"), ("events lost", "events lost"),
+	("fault", "WARNING: CPU: 0 at drivers/x.c:7"), ("revoke", "revoke dma-buf 00d1"),
+	("unbind", "unbind, ufile 2")], j' timeline "$scratch/lines"
+end timeline-lines
+
+# What the suite writes into the log are its tests; one has no end.
+{
+	echo ' a-7 [000] ..... 1.0: console: uobjscope: begin var.one'
+	echo ' a-7 [000] ..... 1.1: ufile_open: ufile=2'
+	echo ' a-7 [000] ..... 1.2: console: uobjscope: begin var.two'
+	echo ' a-7 [000] ..... 1.3: console: uobjscope: end var.two'
+	echo ' a-7 [000] ..... 1.4: ufile_release: ufile=2'
+} > "$scratch/tests"
+json 'assert [(e["name"], e["ph"], round(e["ts"] / 1e3), e["args"]["event"])
+	for e in j["traceEvents"] if e.get("cat") == "test"] == [
+	("var.one", "b", 0, "console"), ("var.one", "e", 100, "lost"),
+	("var.two", "b", 200, "console"), ("var.two", "e", 300, "console")], j' \
+	timeline "$scratch/tests"
+end timeline-tests
+
+# A task may be called anything, and a field have anything in it.
+{
+	printf ' </script>&"\377]]>-7 [000] ..... 1.5: ufile_open: ufile=2\n'
+	printf ' <b-7 [000] ..... 1.6: uobject_commit: ufile=2 type=<i>&PD handle=1 uobject=1\n'
+} > "$scratch/names"
+run timeline --format=html "$scratch/names"
+expect_status 0
+[ "$(grep -o '</script>' <<< "$out" | wc -l)" = 2 ] || fail "a name ends the script"
+run timeline --format=svg "$scratch/names"
+expect_status 0
+expect_out '&lt;/script&gt;&amp;&quot;'
+expect_out '&lt;i&gt;&amp;PD 1'
+[[ $out != *"<i>"* ]] || fail "a name is a tag"
+end timeline-any-name
+
 for bad in "$samples/live.txt:no lifetime events" "$scratch/none:cannot open" "$scratch:cannot" \
-	"$scratch/dat:expected what trace-cmd report prints"; do
+	"$scratch/dat:expected trace-cmd"; do
 	printf '\027\010\104tracing6\0' > "$scratch/dat"
 	run timeline "${bad%%:*}"
 	expect_status 3
 	expect_no_out
 	expect_error "${bad#*:}"
 done
+# As no file would be refused: what is behind -- is a command.
+run timeline --format=svg -- no-such-command -x
+expect_status 3
+expect_no_out
+expect_error "expected root, and uobjscope.ko loaded"
+run timeline -- "$samples/trace.txt"
+expect_status 3
 end timeline-refuses
 
 sed 's/comm=m6/comm=%ff%c3%a4%f0%9f%98%80%ed%a0%80%22%5c%1b/' "$samples/live.txt" > "$scratch/utf8"
