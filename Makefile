@@ -65,7 +65,8 @@ ifdef DEBUG
 export DEBUG
 endif
 
-.PHONY: help run matrix shell test bench coverage golden debug mutants drgn pyverbs lint test-host test-runner \
+.PHONY: help run matrix shell test bench coverage golden debug mutants drgn pyverbs browser-test \
+	lint test-host test-runner \
 	test-machines test-faults test-skips lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
 	in-tree in-tree-patches in-tree-test clean distclean
@@ -83,6 +84,7 @@ help:
 	@echo '  make coverage         which lines that decide lifetimes does the suite not reach?'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make pyverbs          rdma-core'\''s own Python tests against two virtual HCAs'
+	@echo '  make browser-test     pages of uobjscope timeline in Debian'\''s Chromium (1 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
 	@echo '  make test-host        tests of the scripts, without a guest'
@@ -179,6 +181,10 @@ drgn:
 pyverbs:
 	@scripts/lab/host-packages.sh
 	@scripts/pyverbs/run.sh $(TESTS)
+
+browser-test:
+	@scripts/lab/host-packages.sh
+	@scripts/browser/run.sh
 
 shell:
 	@scripts/lab/host-packages.sh
