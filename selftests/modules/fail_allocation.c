@@ -122,10 +122,12 @@ static struct kretprobe probes[FUNCTIONS], *list[FUNCTIONS];
 static bool may_fail(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	const struct kretprobe *probe = get_kretprobe(instance);
+	gfp_t flags;
 
 	if (functions)
 		return true;
-	return !(regs_get_kernel_argument(regs, allocators[probe - probes].flags) & __GFP_NOFAIL);
+	flags = (__force gfp_t)regs_get_kernel_argument(regs, allocators[probe - probes].flags);
+	return !(flags & __GFP_NOFAIL);
 }
 
 /* Whether the call is from where one shall fail; its stack is left for who asks. */
