@@ -69,7 +69,7 @@ endif
 	lint test-host test-runner \
 	test-machines test-faults test-skips lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
-	in-tree in-tree-patches in-tree-test clean distclean
+	in-tree in-tree-patches in-tree-test run-local clean distclean
 
 help:
 	@echo 'In the lab (a virtual machine; no card, no kernel of the host is touched):'
@@ -104,6 +104,8 @@ help:
 	@echo '  make in-tree TREE=DIR install the suite in a kernel tree'
 	@echo '  make in-tree-patches TREE=DIR OUT=DIR   the same as patches'
 	@echo '  make in-tree-test     build, pack, run and clean it there'
+	@echo '  make run-local        build for the running kernel and test a ConnectX that is here'
+	@echo '                        (KSRC= its source, DEVICE=mlx5_0, ALLOW="unbind exhaustion")'
 	@echo '  make selftests        the test programs (KSFT= a kernel tree'\''s tools/testing/selftests)'
 	@echo 'And:'
 	@echo '  make clean            remove what was built here'
@@ -274,6 +276,19 @@ in-tree-test:
 
 selftests:
 	$(MAKE) -C selftests all
+
+# On the card of this machine; see "Real hardware" in Documentation/selftests.rst.
+KSFT ?= $(if $(KSRC),$(abspath $(KSRC))/tools/testing/selftests)
+LOCAL := $(CURDIR)/build/local
+run-local: modules
+	@[ -r '$(KSFT)/lib.mk' ] || { echo 'uobjscope: KSRC=$(KSRC): expected the source of the running kernel (or KSFT=, its tools/testing/selftests)' >&2; exit 2; }
+	@mkdir -p '$(LOCAL)/tests' '$(LOCAL)/uobjscope/modules' '$(LOCAL)/kselftest'
+	$(MAKE) -s -C selftests KSFT='$(KSFT)' OUTPUT='$(LOCAL)/tests' all
+	@$(MAKE) -s -C selftests KSFT='$(KSFT)' OUTPUT='$(LOCAL)/tests' \
+		INSTALL_PATH='$(LOCAL)/uobjscope' install
+	@find kernel selftests/modules -name '*.ko' ! -name mlx5_vhca.ko \
+		-exec cp {} '$(LOCAL)/uobjscope/modules/' \;
+	@DEVICE='$(DEVICE)' ALLOW='$(ALLOW)' '$(LOCAL)/uobjscope/run_local.sh' $(TESTS)
 
 clean:
 	rm -rf build

@@ -810,6 +810,7 @@ TEST_F(dm, dm_13_exhaustion)
 	int round, n, err, all = 0, fd;
 	struct ibv_dm **dm;
 
+	real_device_must_allow(&self->bed.dev, "exhaustion");
 	ASSERT_LE(0, used);
 	dm = calloc(pages + 1, sizeof(*dm));
 	ASSERT_NE(NULL, dm);

@@ -243,6 +243,7 @@ TEST_F(sw_icm, dm_11_exhaustion)
 	uint64_t start, size;
 	int n, i, round;
 
+	real_device_must_allow(&self->bed.dev, "exhaustion");
 	for (round = 0; round < 2; round++) {
 		for (n = 0; n < 64; n++)
 			if (sw_icm_alloc(self->ctx, variant->type, 32 * BLOCK, 0, &dm[n]))

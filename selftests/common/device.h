@@ -13,10 +13,10 @@
 #include "vhca.h"
 
 /**
- * struct device - an mlx5 RDMA device with a virtual HCA behind it
+ * struct device - an mlx5 RDMA device, with a virtual HCA behind it or real
  * @name: as ibv_devices prints it ("mlx5_0")
  * @pci: address of its PCI function
- * @vhca: folder of the virtual HCA in debugfs
+ * @vhca: folder of the virtual HCA in debugfs, empty where there is none: see real_device.h
  * @info: layout of its memory, filled in by the caller
  */
 struct device {
@@ -31,7 +31,7 @@ struct device {
  * @dev: filled in
  *
  * The device is the one that the environment variable UOBJSCOPE_DEVICE names,
- * else the first one that libmlx5 drives.
+ * else the first one that libmlx5 drives.  One without a virtual HCA must be named.
  *
  * Return: NULL, or why no test can be run here together with the way out, as
  * the text for a SKIP.

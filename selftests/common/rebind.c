@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "real_device.h"
 #include "rebind.h"
 
 #define PREFIX	"mlx5_core.rdma."
@@ -19,6 +20,8 @@ int rebind_find(struct rebind *rebind, const struct device *dev)
 	DIR *folder;
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", dev->pci);
+	/* Whoever asks for it means to take the driver away. */
+	real_device_must_allow(dev, "unbind");
 	folder = opendir(path);
 	if (!folder)
 		return errno;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "kernel_signs.h"
+#include "real_device.h"
 #include "rest.h"
 #include "text.h"
 #include "var_ops.h"
@@ -44,6 +45,9 @@ static int rest_take_ledger(const struct device *dev, struct rest *rest)
 	int err;
 
 	rest->kinds = 0;
+	rest->seq = 0;
+	if (!device_has_ledger(dev))
+		return 0;
 	err = vhca_open(dev, "ledger", &file);
 	if (err)
 		return err;
@@ -94,6 +98,12 @@ static int rest_take_vars(const struct device *dev, struct rest *rest)
 
 	if (rest_read_vars(dev, rest))
 		return 0;
+	if (!device_has_ledger(dev)) {
+		/* To count what is free is to take it all for a moment. */
+		rest->vars = dev->info.var.count;
+		rest->tlp_vars = 0;
+		return 0;
+	}
 	ctx = device_open(dev);
 
 	if (!ctx) {

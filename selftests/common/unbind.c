@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "real_device.h"
 #include "text.h"
 #include "unbind.h"
 #include "vhca.h"
@@ -95,6 +96,8 @@ static int find(const struct device *dev, enum unbind_from from, struct unbind *
 		snprintf(unbind->text, sizeof(unbind->text), "%s", unbind->name);
 		break;
 	case UNBIND_UNPLUG:
+		if (!device_has_ledger(dev))
+			real_device_needs_ledger(dev);
 		snprintf(unbind->file, sizeof(unbind->file), "%s/function", dev->vhca);
 		snprintf(unbind->text, sizeof(unbind->text), "unplug");
 		break;
@@ -134,8 +137,10 @@ static int unbind_call(void *arg)
 
 int _unbind_start(struct unbind *unbind, const struct device *dev, enum unbind_from from)
 {
-	int err = find(dev, from, unbind);
+	int err;
 
+	real_device_must_allow(dev, "unbind");
+	err = find(dev, from, unbind);
 	if (err)
 		return err;
 	if (!is_bound(unbind))

@@ -6,8 +6,16 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "rdma_core.h"
+#include "skip.h"
 #include "uverbs_ioctl.h"
 #include "var_ops.h"
+
+/* A device that does not emulate virtio has none, and the driver no such object. */
+static void need_vars(uint32_t flags, int err)
+{
+	if (!flags && (err == EPROTONOSUPPORT || err == EOPNOTSUPP))
+		skip_test("no VARs: the device does not emulate virtio queues");
+}
 
 /* More than any device has; the counting stops there. */
 #define VAR_MAX	4096
@@ -15,8 +23,10 @@
 int _var_alloc(struct ibv_context *ctx, uint32_t flags, struct mlx5dv_var **var)
 {
 	*var = mlx5dv_alloc_var(ctx, flags);
-	if (!*var)
+	if (!*var) {
 		rdma_core_no_tlp(flags, errno);
+		need_vars(flags, errno);
+	}
 	return *var ? 0 : errno;
 }
 
@@ -61,6 +71,7 @@ int _raw_var_alloc(int fd, uint32_t flags, uint16_t bad, struct raw_var *var)
 	err = uverbs_ioctl(fd, MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_ALLOC, attr,
 			   flags ? 5 : 4);
 	var->handle = attr[0].data;
+	need_vars(flags, err);
 	return err;
 }
 
