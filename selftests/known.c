@@ -170,6 +170,65 @@ TEST_F(known, l01_ufile_stays)
 	known_report(_metadata, &self->issue, seen);
 }
 
+/* What a shell command prints, with its errors; its wait status is returned. */
+static int output_of(const char *command, char *output, size_t size)
+{
+	FILE *said = popen(command, "r");
+	size_t length;
+
+	if (!said)
+		return -1;
+	length = fread(output, 1, size - 1, said);
+	output[length] = '\0';
+	return pclose(said);
+}
+
+/*
+ * DMABUF-06, L01: "uobjscope leaks" of a program that has closed and freed everything: where
+ * the fault is, a ufile that nobody keeps, with the dma-buf's uobject that was never freed.
+ */
+TEST_F(known, l01_told_by_leaks)
+{
+	const char *missing = scope_missing();
+	char folder[2048], command[8192], output[16384];
+	bool left;
+	int status;
+
+	if (!known_look_up(_metadata, &self->issue, "L01"))
+		return;
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (access("/sys/kernel/tracing/instances", W_OK))
+		SKIP(return, "no tracefs: mount -t tracefs none /sys/kernel/tracing");
+	ASSERT_EQ(0, path_of_program("", folder, sizeof(folder)));
+	snprintf(command, sizeof(command),
+		 "PATH=$PATH:'%s' uobjscope leaks -- '%sleaver' order 2>&1", folder, folder);
+	status = output_of(command, output, sizeof(output));
+	ASSERT_TRUE(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 127)
+		SKIP(return, "no uobjscope command: see user/");
+	if (WEXITSTATUS(status) == 4)
+		SKIP(return, "no dma-bufs of device memory here");
+	ASSERT_GE(1, WEXITSTATUS(status))
+		TH_LOG("%s", output);
+	left = WEXITSTATUS(status);
+	if (left) {
+		EXPECT_NE(NULL, strstr(output, "1 object is left by "));
+		EXPECT_NE(NULL, strstr(output, "\n  kept by nobody who is seen: ref of ufile:"));
+		EXPECT_NE(NULL, strstr(output, " has 1 unexplained\n"));
+		EXPECT_NE(NULL, strstr(output, "\n  never freed: type=DMABUF, born "));
+		/* Nobody is accused. */
+		EXPECT_EQ(NULL, strstr(output, "kept by fd"));
+		EXPECT_EQ(NULL, strstr(output, "kept by mapping"));
+		EXPECT_EQ(NULL, strstr(output, "kept by ufile"));
+	} else {
+		EXPECT_NE(NULL, strstr(output, "nothing is left by "));
+	}
+	if (_metadata->exit_code != KSFT_PASS)
+		TH_LOG("%s", output);
+	known_report(_metadata, &self->issue, left);
+}
+
 /* L04: each mapping of a dma-buf of device memory gives its memory back. */
 TEST_F(known, l04_scatterlist_leak)
 {

@@ -46,7 +46,7 @@ FOUND = (KILLED, KERNEL, SURVIVED)
 REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest |the kernel panicked"
                     r"|TIMEOUT|no result")
 # They cost minutes and see nothing of a user object that others do not see.
-LEFT_OUT = ("idle.sh", "observe_events.sh")
+LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh")
 # These run last, in a guest of their own, for every mutant alike: they look at the device,
 # or are slow.
 LAST = ("storms", "device_commands", "device_queues", "device_ledger", "data_path",

@@ -14,8 +14,7 @@
 /* Not a status that a reproducer has. */
 #define NOT_THERE	127
 
-/* The path of a program in the folder of the one that runs. */
-static int path_of(const char *program, char *path, size_t size)
+int path_of_program(const char *program, char *path, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
@@ -38,7 +37,7 @@ int reproduce(const char *program, const char *device)
 	FILE *said;
 	pid_t pid;
 
-	if (path_of(program, path, sizeof(path)) || pipe(pipe_fd))
+	if (path_of_program(program, path, sizeof(path)) || pipe(pipe_fd))
 		return -1;
 	pid = fork();
 	if (!pid) {

@@ -5,6 +5,8 @@
 #ifndef _SELFTESTS_REPRODUCE_H
 #define _SELFTESTS_REPRODUCE_H
 
+#include <stddef.h>
+
 /* What reproduce() returns where the reproducer lacks something: its exit status. */
 #define REPRODUCE_CANNOT_TELL	4
 
@@ -20,5 +22,15 @@
  * REPRODUCE_CANNOT_TELL, or -1 if it ended in another way.
  */
 int reproduce(const char *program, const char *device);
+
+/**
+ * path_of_program() - the path of a program in the folder of the one that runs
+ * @program: its name; empty for the folder, with a slash at its end
+ * @path: filled in
+ * @size: of @path
+ *
+ * Return: 0 or an errno.
+ */
+int path_of_program(const char *program, char *path, size_t size);
 
 #endif /* _SELFTESTS_REPRODUCE_H */

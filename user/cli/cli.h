@@ -18,6 +18,7 @@ enum {
 	EXIT_DIFFERENT	= 1,	/* also: nothing was found */
 	EXIT_USAGE	= 2,
 	EXIT_UNREADABLE	= 3,
+	EXIT_COMMAND	= 4,	/* leaks: nothing is left, but the command has failed */
 };
 
 /**
@@ -65,6 +66,9 @@ char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Read what -f, -d and --fds ask for; NULL after an error line was printed. */
 struct uobjscope *load(const struct options *options);
 struct uobjscope *load_file(const struct options *options, const char *path);
+/* The same of load() without a word on what is doubtful in it, which is said apart. */
+struct uobjscope *load_silently(const struct options *options);
+void note_limits(const struct uobjscope *scope);
 
 /*
  * Output is collected and then printed at once, so that an error on the way
@@ -132,6 +136,21 @@ void table_cell(struct table *table, char *text);
 void table_print(struct table *table, const char *caption, FILE *out, int width);
 void table_free(struct table *table);
 
+/* ---- holders.c, with the events that made the holders where births is not NULL ---- */
+
+struct births;
+
+void print_report(const struct uobjscope *scope, const struct uobjscope_report *report,
+		  const struct births *births, FILE *out);
+json_object *json_report(const struct uobjscope *scope, const struct uobjscope_report *report,
+			 const struct births *births);
+/* Its kind is padded to so many columns. */
+void print_holder(const struct uobjscope *scope, const struct uobjscope_holder *holder,
+		  int width, FILE *out);
+void print_title(const struct uobjscope *scope, const struct uobjscope_report *report,
+		 FILE *out);
+json_object *json_holder(const struct uobjscope *scope, const struct uobjscope_holder *holder);
+
 /* ---- commands ---- */
 
 int print_show(const struct uobjscope *scope, const char *what, bool json, bool compact,
@@ -145,5 +164,6 @@ int cmd_save(const struct options *options);
 int cmd_watch(const struct options *options);
 int cmd_timeline(const struct options *options);
 int cmd_holders(const struct options *options);
+int cmd_leaks(const struct options *options);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "origin.h"
 
 static const char *const object_names[] = {
 	[UOBJSCOPE_OBJECT_DMABUF]	= "dmabuf",
@@ -60,8 +61,7 @@ static void print_process(const struct uobjscope *scope, const struct uobjscope_
 	free(text);
 }
 
-static void print_object(const struct uobjscope *scope, const struct uobjscope_report *report,
-			 FILE *out)
+void print_title(const struct uobjscope *scope, const struct uobjscope_report *report, FILE *out)
 {
 	const struct uobjscope_record *record = report->record;
 
@@ -122,12 +122,12 @@ static void print_attachment(const struct uobjscope *scope,
 	}
 }
 
-static void print_holder(const struct uobjscope *scope, const struct uobjscope_holder *holder,
-			 FILE *out)
+void print_holder(const struct uobjscope *scope, const struct uobjscope_holder *holder,
+		  int width, FILE *out)
 {
 	const struct uobjscope_record *record = holder->record;
 
-	fprintf(out, "    %-11s", holder_names[holder->kind]);
+	fprintf(out, "%-*s", width, holder_names[holder->kind]);
 	switch (holder->kind) {
 	case UOBJSCOPE_HOLDER_FD:
 		print_process(scope, record, out);
@@ -172,31 +172,64 @@ static void print_holder(const struct uobjscope *scope, const struct uobjscope_h
 	}
 	if (holder->refs != 1)
 		fprintf(out, " (%" PRIu64 " references)", holder->refs);
-	fputc('\n', out);
 }
 
-static void print_report(const struct uobjscope *scope, const struct uobjscope_report *report,
-			 FILE *out)
+/* The event that made a holder; one that no record names came with the object itself. */
+static const struct birth *origin_of_holder(const struct births *births,
+					    const struct uobjscope *scope,
+					    const struct uobjscope_report *report,
+					    const struct uobjscope_holder *holder)
 {
-	print_object(scope, report, out);
+	return origin_of(births, scope, holder->record ? holder->record : report->record);
+}
+
+/* Mappings that no record tells of, and only an event did. */
+static uint64_t print_untracked(const struct births *births, const struct uobjscope *scope,
+				const struct uobjscope_report *report,
+				const struct uobjscope_tally *tally, FILE *out)
+{
+	const struct birth *birth = NULL;
+	uint64_t count = 0;
+
+	while (count < tally->unexplained &&
+	       (birth = origin_untracked(births, scope, report, tally, birth))) {
+		fputs("    mapping that the RDMA core does not track\n", out);
+		print_origin(birth, out);
+		count++;
+	}
+	return count;
+}
+
+void print_report(const struct uobjscope *scope, const struct uobjscope_report *report,
+		  const struct births *births, FILE *out)
+{
 	for (size_t i = 0; i < report->count; i++) {
 		const struct uobjscope_tally *tally = &report->tallies[i];
+		uint64_t unexplained = tally->unexplained;
 
 		if (tally->known)
 			fprintf(out, "  %s %" PRId64 "\n", tally->name, tally->total);
 		else
 			fprintf(out, "  %s not known\n", tally->name);
-		for (size_t j = 0; j < tally->count; j++)
-			print_holder(scope, &tally->holders[j], out);
-		fprintf(out, "    unexplained %" PRIu64 "%s\n", tally->unexplained,
-			!tally->known && tally->unexplained ? " or more" : "");
+		for (size_t j = 0; j < tally->count; j++) {
+			const struct uobjscope_holder *holder = &tally->holders[j];
+
+			fputs("    ", out);
+			print_holder(scope, holder, 11, out);
+			fputc('\n', out);
+			if (births)
+				print_origin(origin_of_holder(births, scope, report, holder), out);
+		}
+		if (births)
+			unexplained -= print_untracked(births, scope, report, tally, out);
+		fprintf(out, "    unexplained %" PRIu64 "%s\n", unexplained,
+			!tally->known && unexplained ? " or more" : "");
 		if (tally->note)
 			fprintf(out, "    note: %s\n", tally->note);
 	}
 }
 
-static json_object *json_holder(const struct uobjscope *scope,
-				const struct uobjscope_holder *holder)
+json_object *json_holder(const struct uobjscope *scope, const struct uobjscope_holder *holder)
 {
 	json_object *map = json_map();
 
@@ -210,27 +243,58 @@ static json_object *json_holder(const struct uobjscope *scope,
 	return map;
 }
 
+static uint64_t json_untracked(const struct births *births, const struct uobjscope *scope,
+			       const struct uobjscope_report *report,
+			       const struct uobjscope_tally *tally, json_object *holders)
+{
+	const struct birth *birth = NULL;
+	uint64_t count = 0;
+
+	while (count < tally->unexplained &&
+	       (birth = origin_untracked(births, scope, report, tally, birth))) {
+		json_object *map = json_map();
+
+		json_put(map, "holder", json_text("untracked mapping"));
+		json_put(map, "refs", json_number(1));
+		json_put(map, "event", json_birth(birth));
+		json_append(holders, map);
+		count++;
+	}
+	return count;
+}
+
 static json_object *json_tally(const struct uobjscope *scope,
-			       const struct uobjscope_tally *tally)
+			       const struct uobjscope_report *report,
+			       const struct uobjscope_tally *tally, const struct births *births)
 {
 	json_object *holders = json_array();
 	json_object *map = json_map();
+	uint64_t untracked = 0;
 
 	json_put(map, "count", json_text(tally->name));
 	json_put(map, "value", tally->known ? need(json_object_new_int64(tally->total)) : NULL);
-	for (size_t i = 0; i < tally->count; i++)
-		json_append(holders, json_holder(scope, &tally->holders[i]));
+	for (size_t i = 0; i < tally->count; i++) {
+		json_object *holder = json_holder(scope, &tally->holders[i]);
+
+		if (births)
+			json_put(holder, "event",
+				 json_birth(origin_of_holder(births, scope, report,
+							     &tally->holders[i])));
+		json_append(holders, holder);
+	}
+	if (births)
+		untracked = json_untracked(births, scope, report, tally, holders);
 	json_put(map, "holders", holders);
-	json_put(map, "explained", json_number(tally->explained));
-	json_put(map, "unexplained", json_number(tally->unexplained));
+	json_put(map, "explained", json_number(tally->explained + untracked));
+	json_put(map, "unexplained", json_number(tally->unexplained - untracked));
 	json_put(map, "surplus", json_number(tally->surplus));
 	if (tally->note)
 		json_put(map, "note", json_text(tally->note));
 	return map;
 }
 
-static json_object *json_report(const struct uobjscope *scope,
-				const struct uobjscope_report *report)
+json_object *json_report(const struct uobjscope *scope, const struct uobjscope_report *report,
+			 const struct births *births)
 {
 	json_object *counts = json_array();
 	json_object *map = json_map();
@@ -241,7 +305,7 @@ static json_object *json_report(const struct uobjscope *scope,
 	if (report->record)
 		json_put(map, "record", json_record(scope, report->record));
 	for (size_t i = 0; i < report->count; i++)
-		json_append(counts, json_tally(scope, &report->tallies[i]));
+		json_append(counts, json_tally(scope, report, &report->tallies[i], births));
 	json_put(map, "counts", counts);
 	return map;
 }
@@ -255,12 +319,13 @@ static int print_holders(const struct uobjscope *scope, const struct uobjscope_h
 
 	for (size_t i = 0; (report = uobjscope_holders_report(holders, i)); i++) {
 		if (json) {
-			json_append(array, json_report(scope, report));
+			json_append(array, json_report(scope, report, NULL));
 			continue;
 		}
 		if (i)
 			fputc('\n', out);
-		print_report(scope, report, out);
+		print_title(scope, report, out);
+		print_report(scope, report, NULL, out);
 	}
 	if (json)
 		json_print(array, out, false);

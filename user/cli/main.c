@@ -4,6 +4,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static const struct command commands[] = {
 	{ "holders", cmd_holders, 1, 1,
 	  "one of ino:N, pid:N, pid:N/fd:N, ufile:N, ufile:N/TYPE:HANDLE, ufile:N/mmap:PGOFF" },
 	{ "timeline", cmd_timeline, 0, 1, "at most one file, or -- and a command" },
+	{ "leaks", cmd_leaks, 1, INT_MAX, "a command to run, after --" },
 };
 
 static const struct argp_option argp_options[] = {
@@ -79,9 +81,12 @@ static const char doc[] =
 	"  timeline [FILE | -- COMMAND...]        lifetime events as a picture: of a trace.dat, of\n"
 	"                                         what trace-cmd report prints (- is standard\n"
 	"                                         input), of the running kernel, or of a command\n"
+	"  leaks -- COMMAND [ARGUMENT...]         run a command, and tell what it leaves behind,\n"
+	"                                         who made it, and who keeps it\n"
 	"\n"
-	"Exit status: 0 fine, 1 differences or nothing found, 2 wrong usage,\n"
-	"3 cannot read or not a snapshot.";
+	"Exit status: 0 fine, 1 differences, or something left, or nothing found,\n"
+	"2 wrong usage, 3 cannot read or not a snapshot, 4 nothing left by a command\n"
+	"that has failed.";
 
 static double parse_seconds(const char *text, struct argp_state *state)
 {
@@ -194,6 +199,8 @@ static int check(const struct options *options, const struct command *command)
 	if (timeline && (options->file || options->fds || options->debugfs ||
 			 options->device || options->json))
 		return wrong("timeline", "a file, and no -d, -f, --fds, --debugfs or --json");
+	if (command->run == cmd_leaks && (options->file || options->fds))
+		return wrong("leaks", "no -f and no --fds: it is about the running kernel");
 	if (options->file && options->debugfs)
 		return wrong("-f", "either -f or --debugfs");
 	/* A file given to --fds, or standard input, can be read once. */
@@ -230,5 +237,6 @@ int main(int argc, char **argv)
 		status = check(&options, &commands[i]);
 		return status ? status : commands[i].run(&options);
 	}
-	return wrong(options.command, "one of show, tree, diff, save, watch, holders, timeline");
+	return wrong(options.command,
+		     "one of show, tree, diff, save, watch, holders, timeline, leaks");
 }

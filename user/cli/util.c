@@ -66,7 +66,7 @@ char *format(const char *format, ...)
 }
 
 /* What is true of a snapshot as a whole and would be overlooked in it. */
-static void note_limits(const struct uobjscope *scope)
+void note_limits(const struct uobjscope *scope)
 {
 	const struct uobjscope_record *header = uobjscope_header(scope, UOBJSCOPE_SNAPSHOT);
 	const char *registry = uobjscope_text(header, UOBJSCOPE_KEY_REGISTRY);
@@ -94,7 +94,6 @@ static struct uobjscope *finish_load(struct uobjscope *scope, const struct optio
 		uobjscope_free(scope);
 		return NULL;
 	}
-	note_limits(scope);
 	return scope;
 }
 
@@ -107,10 +106,13 @@ struct uobjscope *load_file(const struct options *options, const char *path)
 		complain("%s", error.message);
 		return NULL;
 	}
-	return finish_load(scope, options, false);
+	scope = finish_load(scope, options, false);
+	if (scope)
+		note_limits(scope);
+	return scope;
 }
 
-struct uobjscope *load(const struct options *options)
+struct uobjscope *load_silently(const struct options *options)
 {
 	struct uobjscope_kernel how = {
 		.dir = options->debugfs,
@@ -129,6 +131,15 @@ struct uobjscope *load(const struct options *options)
 		return NULL;
 	}
 	return finish_load(scope, options, true);
+}
+
+struct uobjscope *load(const struct options *options)
+{
+	struct uobjscope *scope = load_silently(options);
+
+	if (scope)
+		note_limits(scope);
+	return scope;
 }
 
 static char *output_text;

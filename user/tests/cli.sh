@@ -258,6 +258,10 @@ usage "expected two files and no -f" diff -f x a b
 usage "expected one file" save
 usage "expected one of ino:N" holders
 usage "expected at most one file, or -- and a command" timeline a b
+usage "leaks: expected a command to run, after --" leaks
+usage "leaks: expected no -f and no --fds" -f x leaks -- true
+usage "leaks: expected no -f and no --fds" --fds x leaks -- true
+usage "expected no -n and no --count" --count 1 leaks -- true
 usage "expected a file, and no -d" timeline --json
 usage "expected at most one file" timeline a -- b
 usage "expected perfetto, svg or html" timeline --format=png "$samples/trace.txt"
@@ -449,6 +453,48 @@ assert c["holders"][2]["mr"]["mrn"] == 3 and c["holders"][0]["fd"]["pid"] == 155
 json 'assert j[0]["counts"][1]["value"] is None and j[0]["counts"][1]["unexplained"] == 1' \
 	"${live[@]}" -j holders ufile:3
 end json
+
+# ---- leaks
+
+# What cannot be compared is not run, and where there are no events it is told all the same.
+run --debugfs "$scratch/nowhere" leaks -- touch "$scratch/was-run"
+expect_status 3
+expect_no_out
+expect_error "$scratch/nowhere"
+[ ! -e "$scratch/was-run" ] || fail "the command was run"
+end leaks.without-module
+
+mkdir "$scratch/leaks"
+cp "$samples/live.txt" "$scratch/leaks/snapshot"
+sed '/^fd pid=156 /d; s/^end records=5/end records=4/' "$samples/live.fds" > "$scratch/leaks/fds"
+kernel=(--debugfs "$scratch/leaks")
+run "${kernel[@]}" leaks -- sh -c 'echo said; exit 3'
+expect_status 4
+expect_out "nothing is left by sh"
+[[ $err == *"births are not known: "* && $err == *"the command ended with status 3"* ]] ||
+	fail "notes: $err"
+end leaks.without-events
+
+# A descriptor of a dma-buf that was there before.
+run "${kernel[@]}" -j leaks -- sh -c "echo said; cp '$samples/live.fds' '$scratch/leaks/fds'"
+expect_status 1
+[[ $err == *said* ]] || fail "with -j the command's output is not on standard error"
+expect_out '"births_known": false'
+python3 - "$scratch/out" << 'END' 2> "$scratch/err" || fail "$(tail -n 1 "$scratch/err")"
+import json
+import sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    left = json.load(file)["left"]
+assert [x["object"] for x in left] == ["dmabuf"] and left[0]["ino"] == 3, left
+assert left[0]["birth"] is None, left
+keepers = {(k["fd"]["pid"], k["fd"]["fd"]) for k in left[0]["kept_by"] if k["holder"] == "fd"}
+assert keepers == {(155, 5), (156, 9)}, keepers
+END
+end leaks.new-holder
+
+run "${kernel[@]}" leaks -- cp "$samples/live.fds" "$scratch/leaks/fds"
+expect_status 0
+end leaks.nothing-new
 
 # ---- timeline
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who keeps an object in the end.
+ */
+#ifndef UOBJSCOPE_KEEPERS_H
+#define UOBJSCOPE_KEEPERS_H
+
+#include "births.h"
+#include "cli.h"
+
+struct keepers;
+
+/**
+ * keepers_find() - follow the holders of an object, and theirs, to those that are not held
+ * @scope: the snapshot
+ * @births: the events, may be NULL
+ * @object: as for uobjscope_holders()
+ *
+ * That is a process, by a descriptor or a mapping; an object that somebody has to destroy
+ * and has not, such as an MR; or references that nobody is seen to have.
+ *
+ * Return: them, for keepers_free().
+ */
+struct keepers *keepers_find(const struct uobjscope *scope, const struct births *births,
+			     const char *object);
+
+void keepers_free(struct keepers *keepers);
+void keepers_print(const struct keepers *keepers, const struct uobjscope *scope, FILE *out);
+json_object *keepers_json(const struct keepers *keepers, const struct uobjscope *scope);
+
+#endif
