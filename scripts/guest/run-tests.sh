@@ -13,6 +13,7 @@
 #   @begin PROGRAM TIMEOUT  @end PROGRAM           @taint PROGRAM OLD NEW
 #   @locks PROGRAM          lockdep gave up, the rest needs a fresh guest
 #   @leak PROGRAM SIZE FUNCTION...   kmemleak's finding, the inner function first
+#   @events PROGRAM BASE64   a part of the gzipped events of a program that has failed
 #   @coverage BASE64        a part of an archive of gcov's files (with COVERAGE=1)
 # and on a third serial line @alive every few seconds, so that a hang is seen.
 
@@ -91,6 +92,9 @@ echo "@boot $(uname -r) $up"
 # shellcheck source=scripts/guest/load.sh
 [ -z "$vhca_parameters" ] || . /uobjscope/load.sh
 
+# shellcheck source=scripts/guest/record.sh
+. /uobjscope/record.sh
+
 cd /uobjscope/install || exit
 while read -r test arguments; do
 	fresh_start
@@ -111,12 +115,16 @@ while read -r test arguments; do
 	fi
 	# Not straight to the port: the script opens its output again by name.
 	forget_leaks
-	./run_kselftest.sh -o "$timeout" -t "$test" 2>&1 < /dev/null | cat
+	begin_recording "$name"
+	./run_kselftest.sh -o "$timeout" -t "$test" 2>&1 < /dev/null | tee /tmp/said
 	find_leaks "$name"
 	[ -z "$arguments" ] || unset "$variable"
 	echo "uobjscope: program-end ${name#*:}" > /dev/kmsg
 	read -r new < /proc/sys/kernel/tainted
 	[ "$old" = "$new" ] || echo "@taint $name $old $new"
+	failed=$(grep -m 1 -E '^(# )*not ok' /tmp/said)
+	[ "$old" = "$new" ] || failed=tainted
+	end_recording "$name" "$failed"
 	echo "@end $name"
 	if ! lockdep_is_on; then
 		echo "@locks $name"

@@ -21,7 +21,7 @@ trap 'rm -rf "$w"' EXIT
 # It becomes the guest's root folder, which others than root must be able to enter.
 chmod 755 "$w"
 mkdir -p "$w/uobjscope/modules"
-cp "$TOP"/scripts/guest/{load,run-tests}.sh "$w/uobjscope/"
+cp "$TOP"/scripts/guest/{load,record,run-tests}.sh "$w/uobjscope/"
 cp "$TOP/scripts/guest/init" "$w/init"
 if [ -d "$tree/modules" ]; then
 	find "$tree/modules/" -name '*.ko' -exec cp {} "$w/uobjscope/modules/" \;

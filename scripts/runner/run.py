@@ -23,6 +23,7 @@ import known_issues
 import kunit
 import leaks
 import own_guest
+import record
 import reports
 from kernel_log import BOOT, KernelLog
 from lanes import LANES, SHORT, lane
@@ -254,6 +255,8 @@ class Guest:
             path = os.path.join(self.run.results, f"coverage{self.name}.tar.gz")
             with open(path, "ab") as out:
                 out.write(base64.b64decode(rest[0]))
+        elif word == "events":
+            self.run.recordings.add(rest[0], "".join(rest[1:]))
         elif word == "locks":
             self.log.findings.append(((rest[0].split(":", 1)[1], None),
                                       "lockdep has turned itself off"))
@@ -438,6 +441,8 @@ class Run:
         if not arguments.tree:
             lab("build.sh")
         self.emulator = Emulator(lab("rootfs.sh"), os.environ.get("QEMU"))
+        self.recordings = record.Recordings(self.results, record.drawer(
+            self.emulator.command, os.path.join(self.tree, "user", "uobjscope")))
         if arguments.scale:
             self.emulator.scale = arguments.scale
         self.emulator.scale *= self.boots.slowness
@@ -662,6 +667,7 @@ class Run:
                                   f"{floor[self.lane]} (selftests/lanes)")
 
     def report(self):
+        self.recordings.attach(self.programs)
         for name, lines in (("kselftest.tap", reports.kselftest(self.programs)),
                             ("results.ktap", reports.ktap(self.programs)),
                             ("results.tap", reports.tap(self.programs)),
@@ -686,6 +692,9 @@ class Run:
             print(line)
         print(f"\nlane {self.lane}, {self.emulator.describe()}; results in "
               f"{os.path.relpath(self.results)}")
+        if os.path.isdir(self.recordings.folder):
+            print("events and timelines: "
+                  f"{os.path.relpath(self.recordings.folder)}")
         for note in self.emulator.notes:
             print("note: " + note)
         if self.status == PANICKED:

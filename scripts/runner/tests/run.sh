@@ -110,8 +110,10 @@ with_modules()
 
 # Cut short, a module is none.  What needs it is then said to have failed, all of it,
 # also what would have passed without.
-built=$("$LAB/build.sh" modules)
+built=$("$LAB/build.sh" modules user)
 with_modules "$w/observed"
+mkdir "$w/observed/user"
+cp "$built/user/uobjscope" "$w/observed/user/"
 with_modules "$w/unobserved"
 truncate -s 4096 "$w/unobserved/modules/uobjscope.ko"
 with_modules "$w/undriven"
@@ -130,10 +132,10 @@ at_once=$(nproc)
 export JOBS=1
 
 beside guest good passes
-beside guest bad passes fails crashes hangs warns truncates
+APPEND=RECORD=1 beside guest bad passes fails crashes hangs warns truncates
 beside guest panic panics passes
 beside guest hang stops passes
-beside run_in "$w/observed" observed passes
+APPEND=RECORD=1 beside run_in "$w/observed" observed passes records
 beside run_in "$w/unobserved" unobserved passes fails
 beside run_in "$w/undriven" undriven passes
 FILTER='SELECTS.*(FIRST-GOOD|environment)' SEED=7 STRESS=2 beside guest filter
@@ -165,8 +167,52 @@ check panic-the-rest-runs said panic '# ok 2 good.two'
 check hang-status status hang 3
 check hang-the-rest-runs said hang '# ok 2 good.two'
 
-check all-modules-status status observed 0
-check all-modules-closing-line said observed '4 passed, 0 failed, 1 skipped'
+# What fails brings its events, and those of nothing else.
+brings_events()		# NAME FILE...: these and no others
+{
+	local name=$1
+	shift
+	[ "$(cd "$w/$name/latest/events" && printf '%s ' *)" = "$* " ] && return
+	ls -R "$w/$name/latest"
+	return 1
+}
+
+has_events_of_test()	# NAME FILE
+{
+	local file=$w/$1/latest/events/$2
+	# Once opened and once closed, between the marks.
+	[ "$(grep -c ' ufile_open: ' "$file")" = 1 ] &&
+		[ "$(grep -c ' ufile_release: ' "$file")" = 1 ] &&
+		head -n 1 "$file" | grep -q 'uobjscope: begin records.sh.records.bad$' &&
+		tail -n 1 "$file" | grep -q 'uobjscope: end records.sh.records.bad$' && return
+	cat "$file"
+	return 1
+}
+
+has_timeline_of_test()	# NAME FILE
+{
+	grep -q '"ufile_open"' "$w/$1/latest/events/$2"
+}
+
+names_events()		# NAME FILE: in what a CI shows of a failure
+{
+	grep -q "^events: events/$2" "$w/$1/latest/junit.xml" ||
+		grep -q ">events: events/$2" "$w/$1/latest/junit.xml"
+}
+
+has_no_events()		# NAME
+{
+	[ ! -e "$w/$1/latest/events" ] && ! grep -q '^@events' "$w/$1/latest/guest.log"
+}
+
+check all-modules-status status observed 1
+check all-modules-closing-line said observed '5 passed, 1 failed, 1 skipped'
+check failure-brings-its-events brings_events observed records.sh.records.bad.html \
+	records.sh.records.bad.txt
+check events-are-those-of-the-test has_events_of_test observed records.sh.records.bad.txt
+check events-have-a-timeline has_timeline_of_test observed records.sh.records.bad.html
+check events-are-named names_events observed records.sh.records.bad.txt
+check no-events-where-none-are has_no_events bad
 
 check no-observer-status status unobserved 1
 check no-observer-closing-line said unobserved '2 passed, 3 failed, 0 skipped'
