@@ -54,12 +54,13 @@ u8 vhca_cmd_create_dct(struct vhca *v, struct vhca_cmd *cmd)
 	qp->pd = MLX5_GET(dctc, dctc, pd);
 	qp->recv_cqn = MLX5_GET(dctc, dctc, cqn);
 	qp->shares_rq = true;
-	status = vhca_object_use(v, &qp->object, VHCA_PD, qp->pd);
+	status = vhca_object_use_own(v, &qp->object, VHCA_PD, qp->pd, cmd);
 	if (!status)
-		status = vhca_object_use(v, &qp->object, VHCA_CQ, qp->recv_cqn);
+		status = vhca_object_use_own(v, &qp->object, VHCA_CQ, qp->recv_cqn,
+					     cmd);
 	if (!status)
-		status = vhca_object_use(v, &qp->object, VHCA_RMP,
-					 MLX5_GET(dctc, dctc, srqn_xrqn));
+		status = vhca_object_use_own(v, &qp->object, VHCA_RMP,
+					     MLX5_GET(dctc, dctc, srqn_xrqn), cmd);
 	if (!status)
 		status = vhca_ledger_add(v, &qp->object, VHCA_QP, cmd);
 	if (status) {

@@ -129,7 +129,8 @@ const struct vhca_kind_info vhca_mkey_kind = {
 
 /*
  * Physical addresses are the driver's.  A user context makes keys that lead to
- * other keys, and in a protection domain of its own.
+ * other keys, and in a protection domain of its own.  It says how large they are, and
+ * pays nothing for that, so there is less than for the driver.
  */
 static u8 vhca_mkey_check(struct vhca *v, const struct vhca_mkey *mkey,
 			  const struct vhca_cmd *cmd)
@@ -142,6 +143,9 @@ static u8 vhca_mkey_check(struct vhca *v, const struct vhca_mkey *mkey,
 	if (mode != MLX5_MKC_ACCESS_MODE_KLMS &&
 	    mode != MLX5_MKC_ACCESS_MODE_KSM)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	if (MLX5_GET(mkc, mkey->context, translations_octword_size) >
+	    BIT(VHCA_LOG_MAX_KLMS))
+		return MLX5_CMD_STAT_LIM_ERR;
 	pd = vhca_ledger_find(v, VHCA_PD, MLX5_GET(mkc, mkey->context, pd));
 	return pd && pd->uid == cmd->uid ? MLX5_CMD_STAT_OK :
 					   MLX5_CMD_STAT_BAD_RES_ERR;

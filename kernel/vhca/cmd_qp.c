@@ -95,8 +95,8 @@ struct vhca_use {
 	u32		id;
 };
 
-/* Put the QP on what its context names. */
-static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp)
+/* Put the QP on what its context names.  A UAR is nothing that leads to memory. */
+static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp, const struct vhca_cmd *cmd)
 {
 	const struct vhca_use uses[] = {
 		{ VHCA_PD,  qp->pd },
@@ -114,8 +114,11 @@ static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp)
 	for (i = 0; i < ARRAY_SIZE(uses); i++) {
 		if (!uses[i].id)
 			continue;
-		status = vhca_object_use(v, &qp->object, uses[i].kind,
-					 uses[i].id);
+		status = uses[i].kind == VHCA_UAR ?
+			 vhca_object_use(v, &qp->object, uses[i].kind,
+					 uses[i].id) :
+			 vhca_object_use_own(v, &qp->object, uses[i].kind,
+					     uses[i].id, cmd);
 		if (status)
 			return status;
 	}
@@ -152,6 +155,9 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 
 	memcpy(qp->context, qpc, sizeof(qp->context));
 	qp->service = MLX5_GET(qpc, qpc, st);
+	/* One that registers memory may change all keys: it is the driver's. */
+	if (cmd->uid && qp->service == MLX5_QP_ST_REG_UMR)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	qp->state = MLX5_QP_STATE_RST;
 	qp->life = vhca_fabric_new_life();
 	qp->pd = MLX5_GET(qpc, qpc, pd);
@@ -181,7 +187,7 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 		size += (u64)MLX5_SEND_WQE_BB << qp->log_sq;
 	}
 
-	status = vhca_qp_use(v, qp);
+	status = vhca_qp_use(v, qp, cmd);
 	if (status)
 		return status;
 	status = vhca_qp_doorbell(v, qp, cmd, size);

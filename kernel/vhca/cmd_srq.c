@@ -85,9 +85,11 @@ static u8 vhca_srq_attach(struct vhca *v, struct vhca_srq *srq,
 }
 
 /* Put the queue on what its context names; 0 stands for none. */
-static u8 vhca_srq_use(struct vhca *v, struct vhca_srq *srq, enum vhca_kind kind, u32 id)
+static u8 vhca_srq_use(struct vhca *v, struct vhca_srq *srq, enum vhca_kind kind, u32 id,
+		       const struct vhca_cmd *cmd)
 {
-	return id ? vhca_object_use(v, &srq->object, kind, id) : MLX5_CMD_STAT_OK;
+	return id ? vhca_object_use_own(v, &srq->object, kind, id, cmd) :
+		    MLX5_CMD_STAT_OK;
 }
 
 static u8 vhca_rmp_init(struct vhca *v, struct vhca_srq *srq,
@@ -116,7 +118,7 @@ static u8 vhca_rmp_init(struct vhca *v, struct vhca_srq *srq,
 	srq->log_size = MLX5_GET(wq, wq, log_wq_sz);
 	srq->log_stride = MLX5_GET(wq, wq, log_wq_stride);
 	srq->limit = MLX5_GET(wq, wq, lwm);
-	status = vhca_srq_use(v, srq, VHCA_PD, srq->pd);
+	status = vhca_srq_use(v, srq, VHCA_PD, srq->pd, cmd);
 	return status ?: vhca_srq_attach(v, srq, &pages);
 }
 
@@ -152,11 +154,11 @@ static u8 vhca_xrc_srq_init(struct vhca *v, struct vhca_srq *srq,
 	srq->log_stride = MLX5_GET(xrc_srqc, srqc, log_rq_stride) +
 			  VHCA_LOG_SRQ_UNIT;
 	srq->limit = MLX5_GET(xrc_srqc, srqc, lwm);
-	status = vhca_srq_use(v, srq, VHCA_PD, srq->pd);
+	status = vhca_srq_use(v, srq, VHCA_PD, srq->pd, cmd);
 	if (!status)
-		status = vhca_srq_use(v, srq, VHCA_XRCD, srq->xrcd);
+		status = vhca_srq_use(v, srq, VHCA_XRCD, srq->xrcd, cmd);
 	if (!status)
-		status = vhca_srq_use(v, srq, VHCA_CQ, srq->cqn);
+		status = vhca_srq_use(v, srq, VHCA_CQ, srq->cqn, cmd);
 	return status ?: vhca_srq_attach(v, srq, &pages);
 }
 

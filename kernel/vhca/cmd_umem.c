@@ -121,13 +121,12 @@ static u64 vhca_umem_address(const struct vhca_umem *umem, u64 offset, u64 *rest
 static u8 vhca_umem_use(struct vhca *v, struct vhca_object *user, u32 id,
 			const struct vhca_cmd *cmd, struct vhca_umem **umem)
 {
-	u8 status = vhca_object_use(v, user, VHCA_UMEM, id);
+	u8 status = vhca_object_use_own(v, user, VHCA_UMEM, id, cmd);
 
 	if (status)
 		return status;
 	*umem = to_vhca_umem(user->uses[user->nr_uses - 1]);
-	return (*umem)->object.uid == cmd->uid ? MLX5_CMD_STAT_OK :
-						 MLX5_CMD_STAT_BAD_RES_ERR;
+	return MLX5_CMD_STAT_OK;
 }
 
 /**

@@ -184,6 +184,31 @@ u8 vhca_object_use(struct vhca *v, struct vhca_object *object,
 }
 
 /**
+ * vhca_object_use_own - put an object on another that must be of the same user context
+ * @v: the device
+ * @object: the one that uses; it need not be in the ledger yet
+ * @kind: kind of the one that is used
+ * @id: its number
+ * @cmd: the command that creates @object
+ *
+ * A user of DEVX writes any number into the context of what it creates, and the driver
+ * does not look: were it another user's protection domain, the keys of all that is in it
+ * would be good.  The driver itself has user context 0 and may name everything.
+ *
+ * Context: firmware thread, vhca.lock held
+ * Return: as vhca_object_use(); BAD_RES_ERR as well if it is somebody else's
+ */
+u8 vhca_object_use_own(struct vhca *v, struct vhca_object *object,
+		       enum vhca_kind kind, u64 id, const struct vhca_cmd *cmd)
+{
+	struct vhca_object *used = vhca_ledger_find(v, kind, id);
+
+	if (used && cmd->uid && used->uid != cmd->uid)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	return vhca_object_use(v, object, kind, id);
+}
+
+/**
  * vhca_object_unuse - take an object off all others
  * @object: the one that uses
  *

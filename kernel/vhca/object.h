@@ -174,6 +174,8 @@ struct vhca_object *vhca_ledger_find(struct vhca *v, enum vhca_kind kind,
 				     u64 id);
 u8 vhca_object_use(struct vhca *v, struct vhca_object *object,
 		   enum vhca_kind kind, u64 id);
+u8 vhca_object_use_own(struct vhca *v, struct vhca_object *object,
+		       enum vhca_kind kind, u64 id, const struct vhca_cmd *cmd);
 void vhca_object_unuse(struct vhca_object *object);
 const struct vhca_kind_info *vhca_kind_info(enum vhca_kind kind);
 void vhca_object_describe(struct vhca_object *object,
