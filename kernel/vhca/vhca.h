@@ -303,7 +303,8 @@ enum vhca_gap {
  * @port: where packets arrive
  * @page_faults: page faults that queue pairs wait for
  * @turn: the QP number that work queues are looked at from next
- * @poll_bytes: what the queues have sent in the present poll
+ * @poll_bytes: what the queues have sent in the present poll, and looked at of indirect
+ *	keys
  * @resume_ns: when the work queues must be looked at again though nothing
  *	arrives, in ns of CLOCK_MONOTONIC; 0 if there is no such time
  * @said: what was said in the log already, by enum vhca_gap

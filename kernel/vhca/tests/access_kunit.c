@@ -424,6 +424,24 @@ static void access_loop_ends(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, vhca_access_write(b->v, &access, b->data));
 }
 
+/* A list that is long and has nothing in it costs as much as data does. */
+static void access_of_long_list_counts(struct kunit *test)
+{
+	struct bed *b = bed(test);
+	struct mlx5_klm list[64] = {};
+	struct vhca_access access;
+
+	list[63] = klm(mtt_key(test, b), START, 16);
+	access = access_to(new_key(test, MLX5_MKC_ACCESS_MODE_KLMS, 0, 16, list,
+				   sizeof(list)), 0, 16);
+	b->v->poll_bytes = 0;
+	KUNIT_EXPECT_TRUE(test, vhca_access_read(b->v, &access, b->data));
+	KUNIT_EXPECT_EQ(test, b->v->poll_bytes, sizeof(list));
+	access = access_to(mtt_key(test, b), START, 16);
+	KUNIT_EXPECT_TRUE(test, vhca_access_read(b->v, &access, b->data));
+	KUNIT_EXPECT_EQ(test, b->v->poll_bytes, sizeof(list));
+}
+
 static void access_invalidate(struct kunit *test)
 {
 	struct bed *b = bed(test);
@@ -551,6 +569,7 @@ static struct kunit_case vhca_access_cases[] = {
 	KUNIT_CASE(access_ksm),
 	KUNIT_CASE(access_indirection_is_bounded),
 	KUNIT_CASE(access_loop_ends),
+	KUNIT_CASE(access_of_long_list_counts),
 	KUNIT_CASE(access_invalidate),
 	KUNIT_CASE(access_user_key_is_indirect),
 	KUNIT_CASE(access_key_keeps_domain),
