@@ -107,6 +107,53 @@ timeline_has_them()
 	return 1
 }
 
+# expect_ufile FILE: the device was opened once in it, and closed.
+expect_ufile()
+{
+	for event in ufile_open ufile_release; do
+		[ "$(grep -o "\"$event\"" "$1" | wc -l)" = 1 ] && continue
+		echo "expected one $event in:"
+		head -c 4000 "$1"
+		return 1
+	done
+}
+
+expect_said()	# REGULAR-EXPRESSION: a line of it in what was said
+{
+	grep -q "$1" "$w/said" && return
+	echo "expected '$1' in:"
+	cat "$w/said"
+	return 1
+}
+
+# A command that is run and recorded leaves nothing behind, and the switch as it was.
+timeline_of_a_command()
+{
+	for state in 0 1; do
+		switch $state || return 1
+		uobjscope timeline -- ibv_devinfo > "$w/timeline" 2> "$w/said"
+		expect_said 'transport:' && expect_ufile "$w/timeline" || return 1
+		[ "$(cat $SCOPE_DEBUGFS/trace)" = $state ] && continue
+		echo "the switch was $state"
+		return 1
+	done
+	! uobjscope timeline -- /no/such/command > "$w/timeline" 2> "$w/said" &&
+		expect_said '^uobjscope: /no/such/command: cannot start: ' || return 1
+	set -- $TRACEFS/instances/uobjscope-timeline-*
+	[ ! -e "$1" ] || { echo "$1 is left"; return 1; }
+}
+
+timeline_of_a_trace_dat()
+{
+	switch 1 || return 1
+	trace-cmd record -q -e uobjscope -o "$w/trace.dat" ibv_devinfo > /dev/null 2> "$w/said" ||
+		{ cat "$w/said"; return 1; }
+	uobjscope timeline "$w/trace.dat" > "$w/timeline" || return 1
+	expect_ufile "$w/timeline" || return 1
+	truncate -s 3000 "$w/trace.dat"
+	! uobjscope timeline "$w/trace.dat" > "$w/timeline" 2> "$w/said" && [ ! -s "$w/timeline" ]
+}
+
 # Not by modprobe -r, which takes mlx5_core as well, and with it the device.
 reload_provider()
 {
@@ -119,6 +166,7 @@ reload_provider()
 # With no device to drive the driver comes and goes faster, and so more often.
 provider_comes_and_goes()
 {
+	switch 1 || return 1
 	unbind || return 1
 	for n in $(seq $((RELOADS - RELOADS_WITH_DEVICE))); do
 		reload_provider || { echo "in reload $n"; return 1; }
@@ -180,11 +228,14 @@ if [ -z "$listing" ]; then
 fi
 
 ktap_print_header
-plan 8
+plan 10
 run all_functions_are_probed
 run off_is_silent
 run switch_refuses_nonsense
 run timeline_has_them
+run_with "$(command -v ibv_devinfo || echo ibv_devinfo)" "install ibverbs-utils" \
+	timeline_of_a_command
+run_with "$(command -v trace-cmd || echo trace-cmd)" "install trace-cmd" timeline_of_a_trace_dat
 run provider_comes_and_goes
 run provider_comes_later
 run_with "$MODULE" "set UOBJSCOPE_KO to uobjscope.ko" module_goes_while_it_is_on
