@@ -12,4 +12,5 @@ fi
 # The compiler says so of itself, and Debian ships no vmlinux for BTF of every kernel.
 harmless='warning: (the compiler|pahole version) differs|The kernel was built by|You are using|Skipping BTF'
 
-! grep -niE 'warning|error' "$1" | grep -vE "$harmless"
+# A file that is compiled or linked may have such a name: "  CC       error.o".
+! grep -niE 'warning|error' "$1" | grep -vE "$harmless|^[0-9]+: +[A-Z]+ (\[M\])? *[^ ]+\$"

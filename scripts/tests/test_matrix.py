@@ -97,7 +97,8 @@ class Builds(Folder):
     def test_what_is_none(self):
         text = ("warning: the compiler differs from the one used to build the kernel\n"
                 "  The kernel was built by: gcc\n  You are using:           ccache gcc\n"
-                "Skipping BTF generation for x.ko due to unavailability of vmlinux\n  CC x.o\n")
+                "Skipping BTF generation for x.ko due to unavailability of vmlinux\n  CC x.o\n"
+                "  CC       error.o\n  LINK     data_path_errors\n  CC [M]  kernel/error.o\n")
         self.assertEqual(self.warnings(text), (0, []))
 
 
