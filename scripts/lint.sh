@@ -161,7 +161,7 @@ check checkpatch-fixes check_fixes "${fixes[@]}"
 mapfile -t patches < <(files 'selftests/mutants/*.patch' 'selftests/fixes/*.patch' |
 	grep -v '/rdma-core/')
 check patches-apply check_patches_apply "${patches[@]}"
-for KERNEL in 7.2 7.3; do
+for KERNEL in ${LINT_SERIES:-7.2 7.3}; do
 	export KERNEL
 	# The second kernel is checked where it is at hand, and always by its own run.
 	if [ "$KERNEL" != 7.2 ] && ! ls -d "$CACHE/kernel-$KERNEL-"* > /dev/null 2>&1; then

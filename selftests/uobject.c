@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -1765,6 +1766,54 @@ TEST_F(uobject, uobj_13_close_races_use)
 	ASSERT_UFILE(2, 0);
 	ASSERT_LEDGER(0, "cq");
 	ASSERT_EQ(0, pthread_barrier_destroy(&race.start));
+}
+
+/* A command that finds a channel, by a task that is slow where it lets go of it. */
+struct late_put {
+	struct ibv_context *ctx;
+	struct ibv_comp_channel channel;
+	struct ibv_cq *cq;
+	int fd;
+};
+
+static int call_with_channel(void *arg)
+{
+	struct late_put *late = arg;
+
+	prctl(PR_SET_NAME, "late_put");
+	return make_cq(late->ctx, &late->channel, late->fd, &late->cq);
+}
+
+/*
+ * UOBJ-13: In the moment in which a command lets go of a channel's file, which may be the
+ * last that holds it, the channel is not locked any more.
+ */
+TEST_F(uobject, uobj_13_unlocked_before_it_is_put)
+{
+	const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+	struct late_put late = { .ctx = self->ctx };
+	struct caller command;
+	int err;
+
+	ASSERT_EQ(0, make_channel(self->ctx, &late.fd));
+	err = helper_load("slow_function", "function=lookup_put_fd_uobject task=late_put ms=1500");
+	if (err == ENOENT)
+		SKIP(return, "no slow_function.ko");
+	ASSERT_EQ(0, err);
+	caller_start(&command, call_with_channel, &late);
+	while (!caller_is_done(&command) && helper_number("slow_function", "entered") < 1)
+		nanosleep(&pause, NULL);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=COMP_CHANNEL"), "usecnt=0 state=live");
+	ASSERT_EQ(0, close(late.fd));
+	caller_end(&command, 0);
+	ASSERT_EQ(1, helper_number("slow_function", "entered"));
+	ASSERT_EQ(0, helper_unload("slow_function"));
+	LOOK();
+	ASSERT_NONE(UOBJ, OURS("type=COMP_CHANNEL"));
+	ASSERT_EQ(0, ibv_destroy_cq(late.cq));
+	LOOK();
+	ASSERT_UFILE(2, 0);
 }
 
 /* Take a capability from what is in effect, or give it back. */

@@ -522,11 +522,11 @@ class Lanes(unittest.TestCase):
         self.assertEqual(lane("9.9").series, "9.9")
 
     def test_what_they_leave_out(self):
-        self.assertIn("fail_nth", lane("7.3").leaves_out)
+        self.assertNotIn("fail_nth", lane("7.3").leaves_out)
         self.assertEqual(set(lane("slab").leaves_out), {"fail_nth", "idle.sh"})
         self.assertNotIn("fail_nth", lane("debug").leaves_out)
         run = Run.__new__(Run)
-        run.boots, run.lock, run.programs = lane("7.2"), threading.RLock(), []
+        run.boots, run.lock, run.programs = lane("slab"), threading.RLock(), []
         items = [Item("uobjscope:var"), Item("uobjscope:fail_nth")]
         self.assertEqual(run.leave_out(items), items[:1])
         self.assertEqual(count(run.programs), (0, 0, 1))
