@@ -1796,7 +1796,7 @@ TEST_F(uobject, uobj_13_unlocked_before_it_is_put)
 	int err;
 
 	ASSERT_EQ(0, make_channel(self->ctx, &late.fd));
-	err = helper_load("slow_function", "function=lookup_put_fd_uobject task=late_put ms=1500");
+	err = helper_load("slow_function", "function=lookup_put_fd_uobject task=late_put ms=1000");
 	if (err == ENOENT)
 		SKIP(return, "no slow_function.ko");
 	ASSERT_EQ(0, err);
@@ -1807,7 +1807,8 @@ TEST_F(uobject, uobj_13_unlocked_before_it_is_put)
 	ASSERT_ONE(UOBJ, OURS("type=COMP_CHANNEL"), "usecnt=0 state=live");
 	ASSERT_EQ(0, close(late.fd));
 	caller_end(&command, 0);
-	ASSERT_EQ(1, helper_number("slow_function", "entered"));
+	/* The channel first, and then the file of asynchronous events. */
+	ASSERT_LE(1, helper_number("slow_function", "entered"));
 	ASSERT_EQ(0, helper_unload("slow_function"));
 	LOOK();
 	ASSERT_NONE(UOBJ, OURS("type=COMP_CHANNEL"));
