@@ -187,7 +187,9 @@ class Score:
             # Not even the drivers came up; nothing was tested by name.
             trial.verdict, trial.reason = GONE, "the guest does not come up"
             return
-        failures = [f for f in said["failures"] if not f["test"].startswith("complete.")]
+        # What is found when the guest ends is told of its boot, and came last.
+        failures = sorted((f for f in said["failures"] if not f["test"].startswith("complete.")),
+                          key=lambda failure: failure["test"].startswith("boot."))
         if trial.killers and not failures:
             return      # with ALL=1, by what ran before
         asserted = [f for f in failures if not REPORT.match(f["reason"])]

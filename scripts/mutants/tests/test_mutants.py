@@ -54,6 +54,11 @@ class Judge(Folder):
                             ("var.b", "kernel log: WARNING: x"))
         self.assertEqual((trial.verdict, trial.killers), (KILLED, ["var.a"]))
 
+    def test_what_the_end_of_the_guest_shows_came_last(self):
+        trial = self.judged(("boot.kernel-log", "kernel log: left behind: 1 uar"),
+                            ("var.a", "var.c:12: Expected 1 == 2"))
+        self.assertEqual((trial.verdict, trial.killers), (KILLED, ["var.a"]))
+
     def test_a_guest_that_went_is_counted_apart(self):
         self.assertEqual(self.judged(("var.a", "TIMEOUT")).verdict, GONE)
         trial = Trial(self.mutants[0])
