@@ -16,7 +16,6 @@ import datetime
 import hashlib
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -25,6 +24,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
+from jobs import print_jobs                                             # noqa: E402
 from lanes import LANES, SHORT, lane                                    # noqa: E402
 from machine import LabError                                            # noqa: E402
 
@@ -253,14 +253,8 @@ def recorded(folder):
 
 
 def emit(kernels, arguments):
-    """A shell line for each of so many jobs, which together run all."""
-    if not arguments.list.isdecimal() or not int(arguments.list):
-        raise LabError(f"LIST={arguments.list}: how many jobs, 1 or more, was expected")
-    number = min(int(arguments.list), len(kernels))
-    given = [f"TESTS={shlex.quote(' '.join(arguments.tests))}"] if arguments.tests else []
-    for job in range(number):
-        names = " ".join(k.name for k in kernels[job::number])
-        print(" ".join(["make", "matrix", f"SERIES={shlex.quote(names)}", *given]))
+    print_jobs(arguments.list, "matrix", "SERIES", [k.name for k in kernels],
+               [("TESTS", " ".join(arguments.tests))])
     return 0
 
 

@@ -19,7 +19,6 @@ import functools
 import json
 import os
 import re
-import shlex
 import statistics
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from patches import BuiltIn, Refused, Workshop, load, make_tree, modules_in
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
+from jobs import print_jobs                                             # noqa: E402
 from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from selection import BY_NAME                                           # noqa: E402
@@ -381,18 +381,10 @@ def recorded(folder, kernel):
 
 
 def emit(mutants, arguments):
-    """A shell line for each of so many jobs, which together try all; each has its own
-    baseline, so that few are better than many."""
-    if not arguments.list.isdecimal() or not int(arguments.list):
-        raise LabError(f"LIST={arguments.list}: how many jobs, 1 or more, was expected")
-    number = min(int(arguments.list), len(mutants))
-    given = [f"{name}={shlex.quote(value)}" for name, value in
-             (("KERNEL", arguments.kernel), ("MUTANTS_DIR", os.environ.get("MUTANTS_DIR")),
-              ("TESTS", " ".join(arguments.tests)), ("ALL", "1" if arguments.all else ""))
-             if value]
-    for job in range(number):
-        names = " ".join(m.id for m in mutants[job::number])
-        print(" ".join(["make", "mutants", f"MUTANT={shlex.quote(names)}", *given]))
+    """Each job has its own baseline, so that few are better than many."""
+    print_jobs(arguments.list, "mutants", "MUTANT", [m.id for m in mutants],
+               (("KERNEL", arguments.kernel), ("MUTANTS_DIR", os.environ.get("MUTANTS_DIR")),
+                ("TESTS", " ".join(arguments.tests)), ("ALL", "1" if arguments.all else "")))
     return 0
 
 

@@ -26,14 +26,14 @@ class Lane:
         return shows
 
 
-NO_FAULTS = {"fail_nth": "it takes minutes where the allocator checks (make run)"}
+NO_SWEEPS = {"fail_nth": "it takes minutes where the allocator checks (make run)"}
 NO_CLOCK = {"idle.sh": "it measures time, which this lane's checks take (make run)"}
 
 
 # Of coming and going cycles.sh has 20 rounds.  Where the allocator checks, a round takes
 # three times as long, and sees more in it.
 def slab(name, series):
-    return Lane(name, series, "slab_debug=FZPU ROUNDS=8", leaves_out=NO_FAULTS | NO_CLOCK)
+    return Lane(name, series, "slab_debug=FZPU ROUNDS=8", leaves_out=NO_SWEEPS | NO_CLOCK)
 
 
 # After the first report of KASAN all that follow count as well.  Its shadow, and what it
