@@ -75,11 +75,7 @@ FIXTURE_SETUP(fail_command)
 	if (scope_missing())
 		SKIP(return, "%s", scope_missing());
 	scene_init(scene, &self->bed.dev);
-	scene->ctx = device_open(&self->bed.dev);
-	ASSERT_NE(NULL, scene->ctx);
-	scene->pd = ibv_alloc_pd(scene->ctx);
-	ASSERT_NE(NULL, scene->pd);
-	dm_alloc(scene->ctx, SCENE_DM_SIZE, &scene->dm);
+	ASSERT_EQ(0, scene_furnish(scene));
 	/* Without it what wants one is skipped. */
 	if (!kernel_is_before(7, 0))
 		dmabuf_export(scene->dm, &scene->fd);

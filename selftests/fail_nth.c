@@ -129,11 +129,7 @@ FIXTURE_SETUP(fail_nth)
 		     DM_NEEDED);
 	}
 	ASSERT_EQ(0, witnesses_take(&self->bed.dev, &self->before));
-	scene->ctx = device_open(&self->bed.dev);
-	ASSERT_NE(NULL, scene->ctx);
-	scene->pd = ibv_alloc_pd(scene->ctx);
-	ASSERT_NE(NULL, scene->pd);
-	dm_alloc(scene->ctx, DM_SIZE, &scene->dm);
+	ASSERT_EQ(0, scene_furnish(scene));
 	var_alloc(scene->ctx, 0, &scene->var);
 	self->nth = fail_nth_open(0);
 	ASSERT_LE(0, self->nth);

@@ -167,11 +167,7 @@ FIXTURE_SETUP(memory_use)
 	if (!bed_make(_metadata, &self->bed, true))
 		return;
 	scene_init(scene, &self->bed.dev);
-	scene->ctx = device_open(&self->bed.dev);
-	ASSERT_NE(NULL, scene->ctx);
-	scene->pd = ibv_alloc_pd(scene->ctx);
-	ASSERT_NE(NULL, scene->pd);
-	dm_alloc(scene->ctx, SCENE_DM_SIZE, &scene->dm);
+	ASSERT_EQ(0, scene_furnish(scene));
 	dmabuf_export(scene->dm, &scene->fd);
 }
 

@@ -93,11 +93,7 @@ FIXTURE_SETUP(unanswered)
 	ASSERT_EQ(NULL, scope_missing());
 	ASSERT_LE(DM_NEEDED, self->bed.dev.info.memic.size);
 	scene_init(scene, &self->bed.dev);
-	scene->ctx = device_open(&self->bed.dev);
-	ASSERT_NE(NULL, scene->ctx);
-	scene->pd = ibv_alloc_pd(scene->ctx);
-	ASSERT_NE(NULL, scene->pd);
-	dm_alloc(scene->ctx, SCENE_DM_SIZE, &scene->dm);
+	ASSERT_EQ(0, scene_furnish(scene));
 	if (variant->make)
 		ASSERT_EQ(0, variant->make(scene));
 	ASSERT_EQ(0, witnesses_take(&self->bed.dev, &self->before));

@@ -27,6 +27,15 @@ void scene_init(struct scene *scene, const struct device *dev)
 	};
 }
 
+int scene_furnish(struct scene *scene)
+{
+	int err = POINTER(scene->ctx, device_open(scene->dev));
+
+	if (!err)
+		err = POINTER(scene->pd, ibv_alloc_pd(scene->ctx));
+	return err ?: _dm_alloc(scene->ctx, SCENE_DM_SIZE, &scene->dm);
+}
+
 int scene_open_raw(struct scene *scene)
 {
 	struct mlx5_ib_alloc_ucontext_resp answer = {};

@@ -77,6 +77,14 @@ struct scene {
  */
 void scene_init(struct scene *scene, const struct device *dev);
 
+/**
+ * scene_furnish() - make what stays: the context, its PD and device memory
+ * @scene: of scene_init()
+ *
+ * Return: 0 or an errno.
+ */
+int scene_furnish(struct scene *scene);
+
 /* A context without the library: the file, and GET_CONTEXT with a DEVX context. */
 int scene_open_raw(struct scene *scene);
 int scene_close_raw(struct scene *scene);
