@@ -43,6 +43,7 @@ unit_tests()
 }
 
 unit_tests runner "$TOP/scripts/runner/tests/test_results.py"
+unit_tests machine "$TOP/scripts/runner/tests/test_machine.py"
 unit_tests record "$TOP/scripts/runner/tests/test_record.py"
 source=$("$LAB/kernel.sh" source)
 readers=$("$LAB/readers.sh")

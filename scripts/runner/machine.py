@@ -8,6 +8,7 @@ import mmap
 import os
 import queue
 import re
+import select
 import shutil
 import socket
 import subprocess
@@ -113,34 +114,41 @@ class Emulator:
 
 
 class Channel(threading.Thread):
-    """One serial port of the guest, read line by line into the machine's queue."""
+    """One serial port of the guest, read line by line into the machine's queue.
+
+    Two FIFOs, as QEMU writes each character by itself: a socket is full after 278 of them, and
+    a guest that has waited 10 ms for its port writes over what was not sent.
+    """
 
     def __init__(self, name, path, events, log):
         super().__init__(daemon=True)
         self.name_ = name
         self.events = events
         self.log = log
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(1)
-        self.listener.settimeout(20)
-        self.connection = None
+        self.path = path
+        for end in ("in", "out"):
+            os.mkfifo(f"{path}.{end}")
+        # Neither waits for QEMU to open the other end.
+        self.source = os.open(f"{path}.out", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self.sink = os.open(f"{path}.in", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            fcntl.fcntl(self.source, fcntl.F_SETPIPE_SZ, 1 << 20)
+        except OSError:
+            pass        # more than this user may have
 
     def run(self):
         rest = b""
-        try:
-            self.connection, _ = self.listener.accept()
-            while True:
-                data = self.connection.recv(65536)
-                if not data:
-                    break
-                self.log.write(data.replace(b"\r", b""))
-                self.log.flush()
-                *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
-                    self.say(line)
-        except OSError:
-            pass
+        wait = select.poll()
+        wait.register(self.source, select.POLLIN)
+        while wait.poll():
+            data = os.read(self.source, 65536)
+            if not data:
+                break
+            self.log.write(data.replace(b"\r", b""))
+            self.log.flush()
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self.say(line)
         if rest:
             self.say(rest)
         self.events.put((self.name_, None))
@@ -149,11 +157,19 @@ class Channel(threading.Thread):
         self.events.put((self.name_, line.decode("utf-8", "replace").rstrip("\r")))
 
     def write(self, data):
-        if self.connection:
-            try:
-                self.connection.sendall(data)
-            except OSError:
-                pass
+        try:
+            os.write(self.sink, data)
+        except OSError:
+            pass
+
+    def close(self):
+        """When QEMU has gone.  One that refused to start has never opened them, and it is the
+        last writer's end that is the end."""
+        os.close(os.open(f"{self.path}.out", os.O_WRONLY | os.O_NONBLOCK))
+        self.join(5)
+        os.close(self.source)
+        os.close(self.sink)
+        self.log.close()
 
 
 class Shape:
@@ -214,7 +230,7 @@ class Machine:
             "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-nic", "none",
             "-qmp", f"unix:{self.dir}/qmp,server=on,wait=off"]
         for name in self.channels:
-            command += ["-chardev", f"socket,id={name},path={self.dir}/{name}",
+            command += ["-chardev", f"pipe,id={name},path={self.dir}/{name}",
                         "-serial", f"chardev:{name}"]
         with open(os.path.join(results, f"qemu{guest}.command"), "w", encoding="utf-8") as out:
             out.write(" ".join(command) + "\n")
@@ -249,11 +265,7 @@ class Machine:
             self.process.kill()
         self.process.wait()
         for channel in self.channels.values():
-            channel.listener.close()
-            if channel.connection:
-                channel.connection.close()
-            channel.join(5)
-            channel.log.close()
+            channel.close()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
