@@ -235,7 +235,7 @@ class Guest:
             self.log.findings.append((BOOT, "failed: " + " ".join(rest)))
             self.loaded = False
             # The tests would all fail for the same reason.
-            self.ended = " ".join(rest) + " failed"
+            self.ended = " ".join(rest)
         elif word == "begin":
             self.program = self.program_of(rest[0])
             self.program_began = time.monotonic()

@@ -3,7 +3,7 @@
 #
 # The runner runs tests that fail, crash, hang, and take the kernel with them; each
 # must give the verdict and the exit status that it deserves; and so must a module that
-# cannot be loaded.
+# cannot be loaded, or that the kernel refuses for want of a signature.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/../../lab/lib.sh"
@@ -138,6 +138,7 @@ beside guest hang stops passes
 APPEND=RECORD=1 beside run_in "$w/observed" observed passes records
 beside run_in "$w/unobserved" unobserved passes fails
 beside run_in "$w/undriven" undriven passes
+APPEND=module.sig_enforce=1 beside run_in "$w/observed" unsigned passes
 FILTER='SELECTS.*(FIRST-GOOD|environment)' SEED=7 STRESS=2 beside guest filter
 REPEAT=3 beside guest repeat flaky passes
 JOBS=2 beside guest own own_panics own_hangs own_hidden passes
@@ -216,14 +217,17 @@ check no-events-where-none-are has_no_events bad
 
 check no-observer-status status unobserved 1
 check no-observer-closing-line said unobserved '2 passed, 3 failed, 0 skipped'
-check no-observer-is-named said unobserved 'FAIL boot.kernel-log: kernel log: failed: loading uobjscope.ko'
-check no-observer-fails-the-first said unobserved 'FAIL passes.sh.passes.sh: loading uobjscope.ko failed'
-check no-observer-fails-the-rest said unobserved 'FAIL fails.sh.fails.sh: loading uobjscope.ko failed'
+check no-observer-is-named said unobserved 'FAIL boot.kernel-log: kernel log: failed: uobjscope.ko cannot be loaded: Invalid module format'
+check no-observer-fails-the-first said unobserved 'FAIL passes.sh.passes.sh: uobjscope.ko cannot be loaded: Invalid module format'
+check no-observer-fails-the-rest said unobserved 'FAIL fails.sh.fails.sh: uobjscope.ko cannot be loaded: Invalid module format'
 check no-observer-totals-agree same_totals unobserved
 
 check no-device-status status undriven 1
 check no-device-closing-line said undriven '1 passed, 3 failed, 0 skipped'
-check no-device-is-named said undriven 'FAIL passes.sh.passes.sh: loading the drivers and the virtual HCA failed'
+check no-device-is-named said undriven 'FAIL passes.sh.passes.sh: mlx5_vhca.ko cannot be loaded: Invalid module format'
+
+check signatures-status status unsigned 1
+check signatures-are-named said unsigned 'FAIL passes.sh.passes.sh: mlx5_vhca.ko cannot be loaded: this kernel takes only modules that are signed with a key it has (module.sig_enforce, lockdown): boot without, or sign it'
 
 check few-status status few 1
 check few-is-named said few 'FAIL complete.complete: 3 passed, expected at least 4'
