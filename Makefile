@@ -76,7 +76,7 @@ help:
 	@echo '  make run              install what the host lacks, build, boot, run the suite'
 	@echo '  make test             all that CI runs: lint, host tests, runner tests, lanes'
 	@echo '  make matrix           the suite on each kernel that it is for, in one table'
-	@echo '  make bench            what it costs to look, and how fast the device is'
+	@echo '  make bench            what looking, the device and a verdict cost, in one table'
 	@echo '  make mutants          does the suite kill the faults of selftests/mutants?'
 	@echo '  make debug            build the debug kernel (half an hour), or say where it is'
 	@echo '  make golden           two kernels whose difference is known: does the suite see it?'
@@ -156,8 +156,7 @@ matrix:
 
 bench:
 	@scripts/lab/host-packages.sh
-	@python3 scripts/runner/run.py --kernel '$(KERNEL)' bench_observe.sh \
-		bench_events.sh bench_data_path.sh bench_commands.sh
+	@python3 scripts/bench.py --kernel '$(KERNEL)'
 
 # A debug kernel of another series: make debug KERNEL=7.3; of a tree: make debug KSRC=DIR
 debug:

@@ -55,6 +55,7 @@ unit_tests mutants "$TOP/scripts/mutants/tests/test_mutants.py"
 PYTHONPATH=$readers unit_tests ci "$TOP/scripts/tests/test_ci.py"
 unit_tests pyverbs "$TOP/scripts/tests/test_pyverbs.py"
 unit_tests matrix "$TOP/scripts/tests/test_matrix.py"
+unit_tests bench "$TOP/scripts/tests/test_bench.py"
 unit_tests probes "$TOP/scripts/tests/test_probes.py"
 
 # In the root file system, which has all that they want.

@@ -47,10 +47,11 @@ idle_cost()
 	ns=$(thread_ns) looks=$(of_info polling looks) look_ns=$(of_info polling look_ns)
 	with=$(busy_of_machine)
 	with="$with $(busy_of_machine)"
-	echo "without work, in millionths of a CPU: firmware thread" \
-		"$((($(thread_ns) - ns) / (2 * BENCH_IDLE_S * 1000)))," \
-		"timer $((($(of_info polling look_ns) - look_ns) / (2 * BENCH_IDLE_S * 1000)))" \
-		"($((($(of_info polling looks) - looks) / (2 * BENCH_IDLE_S))) looks a second)"
+	span=$((2 * BENCH_IDLE_S))
+	figure idle-firmware-thread $((($(thread_ns) - ns) / (span * 1000))) millionths-of-a-CPU
+	figure idle-timer $((($(of_info polling look_ns) - look_ns) / (span * 1000))) \
+		millionths-of-a-CPU
+	figure idle-timer-looks $((($(of_info polling looks) - looks) / span)) a-second
 	had=
 	for p in "$PARAMETERS"/*; do
 		had="$had $(basename "$p")=$(cat "$p")"
@@ -67,13 +68,26 @@ idle_cost()
 	insmod "$MODULE" $had && wait_for "ib_device" ibdev_there || return 1
 	echo "the whole machine, measured twice, in millionths of a CPU:" \
 		"$with with the device, $without without"
+	echo "$with $without" | awk '{
+		with = ($1 + $2) / 2
+		without = ($3 + $4) / 2
+		printf "figure idle-machine value=%.0f unit=millionths-of-a-CPU", with
+		if (without > 0)
+			printf " ratio=%.3f peer=without the device", with / without
+		print ""
+	}'
 }
 
 first_command()
 {
+	round_ns=$("$DIR/commands" rate "$BENCH_COMMANDS" | sed 's/median_ns=\([0-9]*\).*/\1/')
+	[ "$round_ns" -gt 0 ] || { echo "not measured"; return 1; }
 	for ms in 10000 2000 3000 2500; do
 		ns=$("$DIR/commands" first $ms) || return 1
-		echo "first command after $ms ms without one: $((${ns#*=} / 1000)) us"
+		ns=${ns#*=}
+		figure "first-command-after-$ms-ms" $((ns / 1000)) us \
+			"$(awk -v a="$ns" -v b="$round_ns" 'BEGIN { printf "%.1f", a / b }')" \
+			"one of many, one after another"
 	done
 }
 
@@ -90,19 +104,21 @@ device_ns()
 
 command_round_trip()
 {
-	for _ in $(seq $REPEAT); do
+	for n in $(seq $REPEAT); do
 		ns=$(device_ns)
 		said=$("$DIR/commands" rate "$BENCH_COMMANDS") || return 1
 		ns=$(($(device_ns) - ns))
-		echo "$said" | awk -v n="$BENCH_COMMANDS" -v device="$ns" '{
+		echo "$said" | awk -v again="$n" -v n="$BENCH_COMMANDS" -v device="$ns" '{
 			sub("median_ns=", "", $1)
 			sub("p99_ns=", "", $2)
 			sub("per_second=", "", $3)
-			printf "command round trip: median %.1f us, 99th percentile %.1f us, %d a second;",
-				$1 / 1000, $2 / 1000, $3
-			printf " of a mean of %.1f us the device executes for %.1f us,",
-				1000000 / $3, device / n / 1000
-			print " the rest is the driver, the wait for the thread, and the call"
+			printf "command round trip %d: 99th percentile %.1f us, %d a second;",
+				again, $2 / 1000, $3
+			print " what the device does not take is the driver, the wait for the thread," \
+				" and the call"
+			printf "figure command-%d value=%.1f unit=us ratio=%.3f", again, $1 / 1000,
+				1e9 / $3 / (device / n)
+			print " peer=what the device takes of that"
 		}'
 	done
 }

@@ -17,6 +17,11 @@ measure()	# QUEUE_PAIRS BYTES
 	said=$("$DIR/data_rate" "$1" "$2" "$BENCH_MS" 2>&1)
 	rc=$?
 	echo "# RC write to itself: $said"
+	echo "$said" | sed -n 's/.* MB_per_s=\([^ ]*\) .* ratio=\([^ ]*\)$/\1 \2/p' |
+		while read -r rate ratio; do
+			echo "# $(figure "write-$2-bytes-on-$1-queue-pairs" "$rate" MB-a-second \
+				"$ratio" "memcpy() of the same bytes")"
+		done
 	if [ $rc = 0 ]; then
 		ktap_test_pass "write_$2_bytes_on_$1_queue_pairs"
 	else

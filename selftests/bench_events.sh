@@ -93,7 +93,7 @@ states()
 		set -- "$@" $s "$0 --enter $s"
 	done
 	"$DIR/event_rates" "$@" > "$w/rates" || { cat "$w/rates"; return 1; }
-	sed 's/^/VARs allocated and freed a second, /' "$w/rates"
+	cat "$w/rates"
 }
 
 # All of them are there: as many as VARs were made in a second, or said to be lost.
@@ -106,7 +106,9 @@ loss()
 	lost=$(sed -n 's/^overrun: //p' $INSTANCE/per_cpu/cpu*/stats | awk '{ n += $1 } END { print n }')
 	entries=$(sed -n 's/^entries: //p' $INSTANCE/per_cpu/cpu*/stats | awk '{ n += $1 } END { print n }')
 	missed=$(sed -n 's/.*missed=\([0-9]*\).*/\1/p' $SCOPE_DEBUGFS/events | awk '{ n += $1 } END { print n }')
-	echo "in a second: $entries events kept, $lost lost by the buffers, $missed calls missed by the probes"
+	figure events-kept "$entries" a-second
+	figure events-lost-by-the-buffers "$lost" a-second
+	figure calls-missed-by-the-probes "$missed" a-second
 	[ "$entries" -gt 0 ]
 }
 

@@ -56,6 +56,9 @@ objects()
 	file0=$file_ns cat0=$cat_ns rdma0=$rdma_ns json0=$rdma_json_ns
 	echo "without objects, us: snapshot $((file0 / 1000)), cat snapshot $((cat0 / 1000))," \
 		"rdma resource show mr $((rdma0 / 1000)), rdma -jj $((json0 / 1000))"
+	figure snapshot-of-none "$file0" ns \
+		"$(awk -v a="$file0" -v b="$rdma0" 'BEGIN { printf "%.4f", a / b }')" \
+		"rdma resource show mr, a process"
 	for n in $BENCH_COUNTS; do
 		if ! measure_objects "$n"; then
 			echo "$n objects are too many here"
@@ -66,8 +69,11 @@ objects()
 		BEGIN {
 			printf "objects %d, ns an object: snapshot %.0f, rdma resource show mr %.0f, rdma -jj %.0f\n",
 				n, file / n, rdma / n, json / n
-			printf "objects %d, ratio: %.4f, with the start of cat and of rdma %.4f\n",
-				n, (rdma > 0) ? file / rdma : 0, cat / gross
+			printf "objects %d, ratio with the start of cat and of rdma %.4f\n", n, cat / gross
+			printf "figure snapshot-of-%d-objects value=%.0f unit=ns-an-object", n, file / n
+			if (rdma > 0)
+				printf " ratio=%.4f peer=rdma resource show mr", file / rdma
+			print ""
 		}'
 	done
 }
@@ -77,14 +83,14 @@ rates()
 {
 	"$DIR/observe_rates" "$BENCH_ROUNDS" "$BENCH_ROUND_MS" $SCOPE_DEBUGFS/snapshot \
 		$SCOPE_DEBUGFS/fds > "$w/rates" || return 1
-	sed 's/^/VARs allocated and freed a second, /' "$w/rates"
+	sed '/^figure/!s/^/VARs allocated and freed a second, /' "$w/rates"
 	[ "$(grep -c 'rate [1-9]' "$w/rates")" = 5 ] || { echo "not all were measured"; return 1; }
 }
 
 holds()
 {
 	grep '^lock ' $SCOPE_DEBUGFS/info | while read -r _ name held; do
-		echo "longest hold of ${name#name=}: ${held#max_held_ns=} ns"
+		figure "longest-hold-of-${name#name=}" "${held#max_held_ns=}" ns
 	done
 	grep -q '^lock .*max_held_ns=[1-9]' $SCOPE_DEBUGFS/info || { echo "no lock was ever held"; return 1; }
 }

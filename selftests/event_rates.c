@@ -141,8 +141,8 @@ int main(int argc, char **argv)
 				return failed("mlx5dv_alloc_var");
 		}
 	for (n = 0; n < count; n++)
-		printf("%s: rate %.0f, time for one as a ratio to %s %.3f\n", states[n].name,
-		       1e9 / median(states[n].ns, NULL, rounds), states[0].name,
-		       median(states[n].ns, states[0].ns, rounds));
+		printf("figure VAR-with-events-%s value=%.0f unit=ns ratio=%.3f peer=events %s\n",
+		       states[n].name, median(states[n].ns, NULL, rounds),
+		       median(states[n].ns, states[0].ns, rounds), states[0].name);
 	return ibv_close_device(context) ? failed("ibv_close_device") : 0;
 }

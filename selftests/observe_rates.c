@@ -276,6 +276,17 @@ static void print(const struct other *other, int rounds, double seconds)
 	putchar('\n');
 }
 
+/* For the table of make bench: what the locks of the reader cost and the memory it shares. */
+static void print_figure(const struct other *other, int rounds)
+{
+	const char *base = strrchr(other->name, '/');
+
+	printf("figure VARs-beside-a-reader-of-%s value=%.0f unit=a-second ratio=%.3f ",
+	       base ? base + 1 : other->name, median(other, NULL, rounds),
+	       median(other, &others[FIRST_FILE - 1], rounds));
+	printf("peer=beside %s\n", others[FIRST_FILE - 1].name);
+}
+
 static int open_device(void)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
@@ -337,5 +348,7 @@ int main(int argc, char **argv)
 				return 1;
 	for (n = 0; n < count; n++)
 		print(&others[n], rounds, rounds * ms / 1000);
+	for (n = FIRST_FILE; n < count; n++)
+		print_figure(&others[n], rounds);
 	return 0;
 }

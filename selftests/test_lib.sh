@@ -138,6 +138,13 @@ print_all()
 	fi
 }
 
+# figure NAME VALUE UNIT [RATIO PEER]: a line of the table that make bench prints; the ratio
+# is that to the peer, which was measured in the same run.
+figure()
+{
+	echo "figure $1 value=$2 unit=$3${4:+ ratio=$4 peer=$5}"
+}
+
 run_with()	# FILE REMEDY NAME: a test that needs that file
 {
 	if [ -r "$1" ]; then
