@@ -65,7 +65,7 @@ ifdef DEBUG
 export DEBUG
 endif
 
-.PHONY: help run matrix shell test bench coverage golden debug mutants drgn pyverbs browser-test \
+.PHONY: help run matrix shell test bench coverage golden debug mutants drgn pyverbs perftest browser-test \
 	lint test-host test-runner \
 	test-machines test-faults test-skips lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
@@ -84,6 +84,7 @@ help:
 	@echo '  make coverage         which lines that decide lifetimes does the suite not reach?'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make pyverbs          rdma-core'\''s own Python tests against two virtual HCAs'
+	@echo '  make perftest         perftest'\''s programs (ib_write_bw, ib_send_lat, ...) between two'
 	@echo '  make browser-test     pages of uobjscope timeline in Debian'\''s Chromium (1 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
@@ -183,6 +184,11 @@ drgn:
 pyverbs:
 	@scripts/lab/host-packages.sh
 	@scripts/pyverbs/run.sh $(TESTS)
+
+perftest:
+	@scripts/lab/host-packages.sh
+	@LAYER=$$(scripts/lab/perftest.sh) && VHCA="hcas=2 $$VHCA" python3 scripts/runner/run.py \
+		--kernel '$(KERNEL)' --layer "$$LAYER" $(or $(TESTS),slow_perftest.sh)
 
 browser-test:
 	@scripts/lab/host-packages.sh

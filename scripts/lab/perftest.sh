@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# perftest.sh: print the path of a layer for the guest: the programs of Debian's perftest,
+# which measure a device's bandwidth and latency, and the libraries that only they want.
+
+# shellcheck source=scripts/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+suite=forky
+
+if [ "${1:-}" = --inside ]; then
+	# In the root file system; /debs holds the packages, /out is the entry.
+	w=/out/root
+	libraries=/usr/lib/x86_64-linux-gnu
+	mkdir -p "$w/usr/bin" "$w$libraries" /tmp/unpacked
+	for deb in /debs/*.deb; do
+		dpkg-deb -x "$deb" /tmp/unpacked
+	done
+	cp /tmp/unpacked/usr/bin/ib_* "$w/usr/bin/"
+	for program in "$w"/usr/bin/*; do
+		LD_LIBRARY_PATH=/tmp/unpacked$libraries ldd "$program"
+	done > /tmp/libraries
+	! grep 'not found' /tmp/libraries
+	grep -oE '=> /[^ ]+' /tmp/libraries | sort -u | while read -r _ l; do
+		cp -L "$l" "$w$libraries/"
+	done
+	exit
+fi
+
+build_perftest()
+{
+	local out=$1 rootfs debs=$1/debs apt
+	rootfs=$("$LAB/rootfs.sh")
+	apt=$("$LAB/apt-lists.sh" "$suite") || return 1
+	mkdir -p "$debs/partial"
+	# What the root file system has already is not fetched again.
+	quietly "$CACHE/log/perftest.log" "downloading perftest" \
+		"$LAB/apt.sh" "$apt" "$suite" apt-get -o Dir::State::status="$rootfs/var/lib/dpkg/status" \
+		-o Dir::Cache::archives="$debs" install --yes --download-only --no-install-recommends \
+		perftest || die "cannot download perftest"
+	quietly "$CACHE/log/perftest.log" "making the layer of perftest" "$LAB/in-rootfs.sh" \
+		--bind "$LAB:/lab" --bind "$debs:/debs" --bind "$out:/out:rw" /lab/perftest.sh --inside ||
+		return 1
+	rm -r "$debs"
+	(cd "$out" && find root -type f) > "$out/.key-files"
+}
+
+entry=$(cache_entry "perftest-$suite-$(cache_key "$("$LAB/rootfs.sh")" "@$0")" 50 build_perftest)
+echo "$entry/root"
