@@ -138,18 +138,21 @@ help:
 	@echo '                        (APPEND=RECORD=1 keeps the events of tests that fail)'
 	@echo '  KDIR=DIR KSRC=DIR     kernel build tree and matching kernel source (make modules)'
 	@echo '  KSRC=DIR O=DIR        your kernel source and, if not in the cache, where to build it'
-	@echo '                        (make debug, and make run KERNEL=debug)'
+	@echo '                        (make run, make run KERNEL=debug, make debug)'
 
-# A developer's own tree: brought up to date first.
+# A developer's own tree: brought up to date first, as a kernel of no lane of ours if none is
+# asked for.
 ifdef KSRC
-own_kernel = $(if $(filter debug,$(KERNEL)),@KERNEL=own-debug scripts/lab/kernel.sh build \
-	> /dev/null,$(error KSRC= goes with KERNEL=debug, seen KERNEL=$(KERNEL)))
+own_lane = $(if $(filter file,$(origin KERNEL)),own,$(if $(filter debug own,$(KERNEL)),$(KERNEL),$(error \
+	KSRC= goes with KERNEL=debug or without KERNEL=, seen KERNEL=$(KERNEL))))
+own_kernel = @KERNEL=$(own_lane:debug=own-debug) scripts/lab/kernel.sh build > /dev/null
 endif
 
 run:
 	@scripts/lab/host-packages.sh
 	$(own_kernel)
-	@python3 scripts/$(if $(FIXES),mutants/fixes.py,runner/run.py) --kernel '$(KERNEL)' $(TESTS)
+	@python3 scripts/$(if $(FIXES),mutants/fixes.py,runner/run.py) \
+		--kernel '$(if $(KSRC),$(own_lane),$(KERNEL))' $(TESTS)
 
 matrix:
 	@$(if $(LIST),,scripts/lab/host-packages.sh)

@@ -23,6 +23,15 @@ mkdir -p "$out"
 release=$("$LAB/kernel.sh" version)
 source=$("$LAB/kernel.sh" source)
 
+# Two trees of a developer may be of one release; make would not see that the headers changed.
+case $KERNEL in
+own*)
+	tree=$("$LAB/kernel.sh" path)
+	[ "$(cat "$out/tree" 2> /dev/null)" = "$tree" ] || rm -rf "${out:?}/modules"
+	echo "$tree" > "$out/tree"
+	;;
+esac
+
 # With the compiler's cache: another clone, or another kernel, has most of it compiled.
 mkdir -p "$CACHE/ccache"
 inside()

@@ -11,24 +11,28 @@
 #
 # KERNEL=own-debug is built from the tree that KSRC= names, in the folder that O= names or
 # in the cache.  That tree changes, so it is "build" that brings its kernel up to date; the
-# others only see to it that there is one.
+# others only see to it that there is one.  KERNEL=own is the same kernel without what shouts:
+# see own-kernel-make.sh.
 
 # shellcheck source=scripts/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 series=${KERNEL%-debug}
 
-# make_kernel ENTRY TREE DEBIAN: build $source as $release in TREE, and fill ENTRY, on top
-# of the root file system with Debian's kernel of that series, which is not used.
+# make_kernel ENTRY TREE DEBIAN: build $source as $release in TREE by $script, and fill ENTRY,
+# on top of the root file system with Debian's kernel of that series, which is not used.
+script=debug-kernel-make.sh
+what="the debug kernel"
+how_long="half an hour"
 make_kernel()
 {
 	local entry=$1 tree=$2 debian=$3
 	mkdir -p "$entry/root/usr" "$tree" "$CACHE/ccache"
 	KERNEL=$debian quietly "$CACHE/log/debug-kernel-$series.log" \
-		"building the debug kernel $release (up to half an hour of two processors)" \
+		"building $what $release (up to $how_long of two processors)" \
 		"$LAB/in-rootfs.sh" --bind "$source:/ksrc" --bind "$LAB:/lab" \
 		--bind "$entry:/entry:rw" --bind "$tree:/usr/src/linux-headers-$release:rw" \
-		--bind "$CACHE/ccache:/ccache:rw" /lab/debug-kernel-make.sh "$release" || return 1
+		--bind "$CACHE/ccache:/ccache:rw" "/lab/$script" "$release" || return 1
 	ln -sfn "$source" "$entry/source"
 	echo "$release" > "$entry/version"
 }
@@ -73,8 +77,17 @@ own()
 		die "KSRC=$KSRC: expected a tree that nothing was built in: make mrproper there"
 	fi
 	source=$(realpath "$KSRC")
-	release=$(version_of "$source")-debug
-	entry=$CACHE/own-kernel-$(cache_key "$source" "${O:+$(realpath -m "$O")}")
+	if [ "$KERNEL" = own ]; then
+		script=own-kernel-make.sh what="your kernel" how_long="a quarter of an hour"
+		release=$(version_of "$source")-own
+		entry=$CACHE/own-plain-kernel-$(cache_key "$source" "${O:+$(realpath -m "$O")}")
+		if [ -n "${O:-}" ] && [ -e "$O/.config" ] && [ ! -e "$O/.uobjscope-config" ]; then
+			die "O=$O: it has a configuration of its own, which would be lost: expected an empty folder, or that of an earlier run"
+		fi
+	else
+		release=$(version_of "$source")-debug
+		entry=$CACHE/own-kernel-$(cache_key "$source" "${O:+$(realpath -m "$O")}")
+	fi
 	have_space 6000 "$CACHE"
 	mkdir -p "$entry"
 	exec {lock}> "$entry/lock"
@@ -84,6 +97,8 @@ own()
 		exit
 	fi
 	if [ "$1" = build ] || [ ! -e "$entry/contents" ]; then
+		# What was made of this kernel when it was another.
+		find "$CACHE" -maxdepth 1 -name "initramfs-$release-*" -mmin +60 -exec rm -rf {} +
 		rm -rf "$entry/contents" "$entry/root"
 		tree=${O:-$entry/build}
 		make_kernel "$entry" "$tree" 7.2 || exit "$LAB_BROKEN"

@@ -4,7 +4,7 @@
 # kernel.sh [path|version|source|vmlinuz]: the kernel $KERNEL as this lab uses it.
 #
 # 7.2 is Debian's of that series, 7.2-debug the one that debug-kernel.sh builds from its
-# source, and own-debug the one that it builds from the tree that KSRC= names.  The cache
+# source; own-debug and own are those that it builds from the tree that KSRC= names.  The cache
 # entry of each holds, unpacked and never installed:
 #   root/         modules, headers or build tree, at their usual paths
 #   source/       the source of exactly that version
@@ -16,6 +16,6 @@
 . "$(dirname "$0")/lib.sh"
 
 case $KERNEL in
-*-debug) exec "$LAB/debug-kernel.sh" "$@" ;;
+own|*-debug) exec "$LAB/debug-kernel.sh" "$@" ;;
 *) exec "$LAB/debian-kernel.sh" "$@" ;;
 esac

@@ -49,6 +49,7 @@ LANES = {
     "debug-7.2": debug("debug-7.2", "7.2-debug"),
     "debug-7.3": debug("debug-7.3", "7.3-debug"),
     "debug-own": debug("debug-own", "own-debug"),
+    "own": Lane("own", "own", leaves_out=NO_FAULTS),
 }
 # Short for the first of its kind.
 SHORT = {"slab": "slab-7.2", "debug": "debug-7.2"}
@@ -57,7 +58,7 @@ SHORT = {"slab": "slab-7.2", "debug": "debug-7.2"}
 def lane(kernel):
     """The Lane of KERNEL=; a series that the lab does not know is the lab's to refuse."""
     kernel = SHORT.get(kernel, kernel)
-    # Of a developer's own tree there is a debug kernel and no other.
+    # Of a developer's own tree.
     if os.environ.get("KSRC") and kernel == SHORT["debug"]:
         kernel = "debug-own"
     if kernel in LANES:

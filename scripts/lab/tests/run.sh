@@ -139,7 +139,18 @@ own_kernel_of_a_built_tree() { fake_trees 12; : > "$w/ksrc/.config"
 own_kernel_with_another_lane()
 {
 	! make -C "$TOP" run KERNEL=7.2 KSRC="$w" > "$w/out" 2>&1 &&
-		grep -q 'KSRC= goes with KERNEL=debug, seen KERNEL=7.2' "$w/out"
+		grep -q 'KSRC= goes with KERNEL=debug or without KERNEL=, seen KERNEL=7.2' "$w/out"
+}
+own_plain() { KERNEL=own KSRC=$1 O=${2:-} "$LAB/kernel.sh" path; }
+own_plain_of_nothing() { refuses 125 'expected KSRC= with a kernel source tree' own_plain ''; }
+own_plain_over_a_configuration()
+{
+	fake_trees 12
+	mkdir -p "$w/o"
+	echo CONFIG_MINE=y > "$w/o/.config"
+	printf 'kernelversion:\n\t@echo 7.2.12\n' >> "$w/ksrc/Makefile"
+	refuses 125 "O=$w/o: it has a configuration of its own" own_plain "$w/ksrc" "$w/o" &&
+		grep -qx CONFIG_MINE=y "$w/o/.config"
 }
 
 for t in builds_once damage_to_a_size damage_to_a_key_file damage_by_removal damage_to_the_seal \
@@ -148,7 +159,7 @@ for t in builds_once damage_to_a_size damage_to_a_key_file damage_by_removal dam
 	mirror_of_a_variable versions_differ source_that_fits source_that_does_not \
 	source_without_rdma no_kdir kdir_unconfigured make_modules_without_kdir \
 	own_kernel_of_nothing own_kernel_of_no_tree own_kernel_of_a_built_tree \
-	own_kernel_with_another_lane; do
+	own_kernel_with_another_lane own_plain_of_nothing own_plain_over_a_configuration; do
 	check "lab-${t//_/-}" "$t"
 done
 tally_end
