@@ -49,7 +49,7 @@ LANES = {
     "debug-7.2": debug("debug-7.2", "7.2-debug"),
     "debug-7.3": debug("debug-7.3", "7.3-debug"),
     "debug-own": debug("debug-own", "own-debug"),
-    "own": Lane("own", "own", leaves_out=NO_FAULTS),
+    "own": Lane("own", "own"),
 }
 # Short for the first of its kind.
 SHORT = {"slab": "slab-7.2", "debug": "debug-7.2"}

@@ -134,7 +134,7 @@ own_kernel() { KERNEL=own-debug KSRC=$1 "$LAB/kernel.sh" "${2:-path}"; }
 own_kernel_of_nothing() { refuses 125 'expected KSRC= with a kernel source tree' own_kernel ''; }
 own_kernel_of_no_tree() { refuses 125 "KSRC=$w: expected a kernel source tree" own_kernel "$w"; }
 own_kernel_of_a_built_tree() { fake_trees 12; : > "$w/ksrc/.config"
-	refuses 125 'expected a tree that nothing was built in' own_kernel "$w/ksrc"
+	refuses 125 'expected a tree that nothing was built in' own_kernel "$w/ksrc" || return 1
 	rm "$w/ksrc/.config"; }
 own_kernel_with_another_lane()
 {
@@ -153,13 +153,38 @@ own_plain_over_a_configuration()
 		grep -qx CONFIG_MINE=y "$w/o/.config"
 }
 
+# bisection BUILD RUN: a bisection's step whose kernel is built with that status, and whose run
+# ends with that one.
+bisection()
+{
+	mkdir -p "$w/scripts/lab" "$w/scripts/runner"
+	cp "$TOP/scripts/bisect.sh" "$w/scripts/"
+	printf '#!/bin/sh\nexit 0\n' > "$w/scripts/lab/host-packages.sh"
+	printf '#!/bin/sh\n[ "$KERNEL" = own ] || exit 9\nexit %s\n' "$1" > "$w/scripts/lab/kernel.sh"
+	printf 'import sys\nsys.exit(%s if sys.argv[1:] == ["--kernel", "own", "var"] else 9)\n' "$2" \
+		> "$w/scripts/runner/run.py"
+	chmod +x "$w"/scripts/lab/*.sh
+	env -u KERNEL KSRC="$w" "$w/scripts/bisect.sh" var
+	echo $?
+}
+
+bisection_statuses()
+{
+	[ "$(bisection 0 0) $(bisection 0 1) $(bisection 0 2) $(bisection 0 3)" = "0 1 1 1" ] &&
+		[ "$(bisection 0 125) $(bisection 125 0) $(bisection 1 0)" = "125 125 125" ]
+}
+bisection_without_tests() { refuses 125 'expected PROGRAM' "$TOP/scripts/bisect.sh"; }
+bisection_of_debians_kernel() { refuses 125 'KERNEL=7.2: expected debug, or none' \
+	env KERNEL=7.2 "$TOP/scripts/bisect.sh" var; }
+
 for t in builds_once damage_to_a_size damage_to_a_key_file damage_by_removal damage_to_the_seal \
 	survives_interruption failed_build_leaves_nothing two_runs_build_once no_space \
 	cache_is_a_file unknown_kernel unknown_answer unknown_lane no_such_qemu \
 	mirror_of_a_variable versions_differ source_that_fits source_that_does_not \
 	source_without_rdma no_kdir kdir_unconfigured make_modules_without_kdir \
 	own_kernel_of_nothing own_kernel_of_no_tree own_kernel_of_a_built_tree \
-	own_kernel_with_another_lane own_plain_of_nothing own_plain_over_a_configuration; do
+	own_kernel_with_another_lane own_plain_of_nothing own_plain_over_a_configuration \
+	bisection_statuses bisection_without_tests bisection_of_debians_kernel; do
 	check "lab-${t//_/-}" "$t"
 done
 tally_end
