@@ -24,7 +24,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
-from jobs import print_jobs                                             # noqa: E402
+from jobs import print_jobs, read_earlier                               # noqa: E402
 from lanes import LANES, SHORT, lane                                    # noqa: E402
 from machine import LabError                                            # noqa: E402
 
@@ -239,17 +239,11 @@ def table(kernels):
 
 def recorded(folder):
     """The suite, the tests and, by kernel, the records of an earlier run."""
-    path = os.path.join(folder, "matrix.json")
+    earlier, records = read_earlier(folder, "matrix", "kernel", Kernel.FIELDS)
     try:
-        with open(path, encoding="utf-8") as text:
-            earlier = json.load(text)
-        records = {r["kernel"]: {key: r[key] for key in Kernel.FIELDS}
-                   for r in earlier["kernels"]}
         return earlier["suite"], list(earlier["tests"]), records
-    except OSError as error:
-        raise LabError(f"RESUME={folder}: {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise LabError(f"RESUME={folder}: {path} is not what make matrix writes") from error
+    except (KeyError, TypeError) as error:
+        raise LabError(f"RESUME={folder} is not what make matrix writes") from error
 
 
 def emit(kernels, arguments):

@@ -31,7 +31,7 @@ from patches import BuiltIn, Refused, Workshop, load, make_tree, modules_in
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
-from jobs import print_jobs                                             # noqa: E402
+from jobs import print_jobs, read_earlier                               # noqa: E402
 from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from selection import BY_NAME                                           # noqa: E402
@@ -69,6 +69,9 @@ def lab(script, *arguments, **variables):
 
 class Trial:
     """One mutant, or none, and what came of it."""
+
+    # Of its record, beside the name.
+    FIELDS = ("patch", "verdict", "reason", "killers", "seconds", "rechecked")
 
     def __init__(self, mutant):
         self.mutant = mutant
@@ -363,18 +366,11 @@ class Score:
 
 def recorded(folder, kernel):
     """The programs of an earlier run with that kernel, and its records by mutant."""
-    path = os.path.join(folder, "mutants.json")
+    earlier, records = read_earlier(folder, "mutants", "mutant", Trial.FIELDS)
     try:
-        with open(path, encoding="utf-8") as text:
-            earlier = json.load(text)
-        records = {r["mutant"]: {key: r[key] for key in
-                                 ("patch", "verdict", "reason", "killers", "seconds",
-                                  "rechecked")} for r in earlier["mutants"]}
         theirs, programs = earlier["kernel"], list(earlier["programs"])
-    except OSError as error:
-        raise LabError(f"RESUME={folder}: {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise LabError(f"RESUME={folder}: {path} is not what make mutants writes") from error
+    except (KeyError, TypeError) as error:
+        raise LabError(f"RESUME={folder} is not what make mutants writes") from error
     if theirs != kernel:
         raise LabError(f"RESUME={folder} is of KERNEL={theirs}, not of {kernel}")
     return programs, records

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Work for several machines: LIST=N of make mutants and make matrix."""
+"""Work for several machines, or for later: LIST=N and RESUME= of make mutants and make matrix."""
 
+import json
+import os
 import shlex
 
 from machine import LabError
@@ -16,3 +18,20 @@ def print_jobs(number, target, variable, names, given):
     for job in range(count):
         mine = shlex.quote(" ".join(names[job::count]))
         print(" ".join(["make", target, f"{variable}={mine}", *more]))
+
+
+def read_earlier(folder, target, key, fields):
+    """What an earlier run of make target has left in target.json: all of it, and its records
+    by the name that each has for itself, which is one mutant or one kernel: with these fields
+    and no other."""
+    path = os.path.join(folder, f"{target}.json")
+    try:
+        with open(path, encoding="utf-8") as text:
+            earlier = json.load(text)
+        records = {record[key]: {field: record[field] for field in fields}
+                   for record in earlier[f"{key}s"]}
+    except OSError as error:
+        raise LabError(f"RESUME={folder}: {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise LabError(f"RESUME={folder}: {path} is not what make {target} writes") from error
+    return earlier, records
