@@ -135,7 +135,7 @@ help:
 	@echo '  MIRROR=URL            Debian mirror (default: the one that apt uses)'
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'
 	@echo '  APPEND=... VHCA=...   more kernel arguments, more parameters of mlx5_vhca.ko'
-	@echo '                        (APPEND=RECORD=1 keeps the events of tests that fail)'
+	@echo '                        (APPEND=RECORD=1 records the events all the time)'
 	@echo '  KDIR=DIR KSRC=DIR     kernel build tree and matching kernel source (make modules)'
 	@echo '  KSRC=DIR O=DIR        your kernel source and, if not in the cache, where to build it'
 	@echo '                        (make run, make run KERNEL=debug, make debug)'

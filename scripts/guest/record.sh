@@ -8,9 +8,9 @@
 # The buffers are small rings in a tracefs instance of their own: the last events are kept.
 # Where there is no uobjscope.ko, or no tracefs, nothing is recorded and nothing is said.
 #
-# Only where it is asked for, as nobody knows yet what it costs: RECORD=1 records, RECORD=all
-# keeps the events of what passes as well, and RECORD=odd records the odd ones of several
-# rounds, and so shows the cost.
+# Only where it is asked for, as it costs time: RECORD=1 records, RECORD=all keeps the events
+# of what passes as well (the runner asks for that when it has tests that failed run once
+# more), and RECORD=odd records the odd ones of several rounds, and so shows the cost.
 
 recorder=/sys/kernel/tracing/instances/recorder
 recorder_switch=/sys/kernel/debug/uobjscope/trace

@@ -53,7 +53,7 @@ class Recordings:
             packed = b"".join(base64.b64decode(part, validate=True)
                               for part in self.parts[program])
             return gzip.decompress(packed).decode("utf-8", "surrogateescape")
-        except (ValueError, OSError, EOFError, zlib.error):
+        except (KeyError, ValueError, OSError, EOFError, zlib.error):
             return ""
 
     def write(self, name, lines):
@@ -66,6 +66,20 @@ class Recordings:
         if self.draw and self.draw(path, os.path.join(self.folder, name + ".html")):
             made.append(name + ".html")
         return made
+
+    def attach_again(self, label, program, test, how):
+        """Give a failed test the events of its second run, which is recorded under that label
+        and had that end."""
+        text = self.text(label)
+        if not text:
+            test.lines.append(f"the events of a second run, in which it {how}, did not come whole")
+            return
+        lines = text.rstrip("\n").split("\n")
+        bare = program.short.split("@")[0]
+        made = self.write(file_name(program.short, test.name),
+                          slice_of(lines, f"{bare}.{test.name}") or lines)
+        test.lines.append("events: " + ", ".join(f"{FOLDER}/{name}" for name in made) +
+                          f" (of a second run, in which it {how})")
 
     def attach(self, programs):
         """Give each failed test of these its events, and say so among its lines."""

@@ -396,8 +396,51 @@ class LeakGuest(Guest):
                 for test in program.tests if LEAK in test.reason}
 
 
+class EventGuest(Guest):
+    """The guest in which tests that have failed run once more, with their events recorded: what
+    they say there is told beside the events, and is no verdict."""
+
+    def __init__(self, run, failed):
+        """failed: pairs of a Program and its Test."""
+        super().__init__(run, "-events",
+                         [Item(program.name.split("@")[0], f"-r {test.name}", number)
+                          for number, (program, test) in enumerate(failed, 1)])
+        self.of = {item.label: pair for item, pair in zip(self.todo, failed)}
+        self.made = {}
+
+    def append(self):
+        return f"{super().append()} RECORD=all"
+
+    def program_of(self, label):
+        return self.made.setdefault(label, Program(label))
+
+    def programs(self):
+        return list(self.made.values())
+
+    def saw(self, test):
+        pass
+
+    def settle(self):
+        if self.program:
+            self.end_program(self.ended or "the guest ended")
+
+    def attach(self):
+        """Each failed test gets the events of its second run."""
+        for label, (program, test) in self.of.items():
+            again = self.made[label].find(test.name) if label in self.made else None
+            if again is None:
+                test.lines.append("no events: in a second run it gave no result")
+                continue
+            how = "failed as well" if again.status == FAIL else f"had the result {again.status}"
+            self.run.recordings.attach_again(label, program, test, how)
+
+
 class Run:
     """A whole run: one lane, one or more boots."""
+
+    # How many tests that have failed run once more for their events, and how long the program
+    # may have taken, in seconds.
+    RECORDED_TESTS, RECORDED_SECONDS = 5, 120
 
     def __init__(self, arguments):
         self.progress = Progress()
@@ -543,6 +586,7 @@ class Run:
                         o for o in own if (o.program, o.name) == (item.program, item.arguments)),
                         item) for item in alone], self.jobs)
             self.narrow_leaks()
+            self.record_failures()
         finally:
             for machine in list(self.machines):
                 machine.stop()
@@ -584,6 +628,32 @@ class Run:
             program.find(name).fail(reason)
         for other in dict.fromkeys(p.short for p in leaky[1:]):
             self.progress.say(f"{other} leaks as well: make run TESTS={other} tells which test")
+
+    def record_failures(self):
+        """A test that has failed brings its events.  To record costs time, so it is done in a
+        second run of these tests, and only of the first few: where many fail, it is for one
+        reason."""
+        if self.stopped or self.repeat > 1 or "RECORD=" in self.append or not self.vhca or \
+                not os.path.exists(os.path.join(self.tree, "modules", "uobjscope.ko")) and \
+                not os.path.exists(os.path.join(self.tree, "modules", "kernel", "uobjscope",
+                                                "uobjscope.ko")):
+            return
+        alone = {own.name for own in self.own_tests}
+        listed = set(self.available())
+        failed = [(program, test) for program in self.programs for test in program.tests
+                  if test.status == FAIL and program.name in listed and test.name not in alone and
+                  test.name not in ("kernel-log", program.short) and
+                  program.seconds < self.RECORDED_SECONDS][:self.RECORDED_TESTS]
+        if not failed:
+            return
+        self.progress.say("once more, with events: " +
+                          " ".join(f"{p.short}.{t.name}" for p, t in failed))
+        guest = EventGuest(self, failed)
+        try:
+            guest.go()
+        except LabError as error:
+            self.progress.say(f"no events: {error}")
+        guest.attach()
 
     def sort(self, items):
         """As they were asked for, whichever guest was the first to say something."""

@@ -136,6 +136,7 @@ APPEND=RECORD=1 beside guest bad passes fails crashes hangs warns truncates
 beside guest panic panics passes
 beside guest hang stops passes
 APPEND=RECORD=1 beside run_in "$w/observed" observed passes records
+beside run_in "$w/observed" again passes records
 beside run_in "$w/unobserved" unobserved passes fails
 beside run_in "$w/undriven" undriven passes
 APPEND=module.sig_enforce=1 beside run_in "$w/observed" unsigned passes
@@ -214,6 +215,14 @@ check events-are-those-of-the-test has_events_of_test observed records.sh.record
 check events-have-a-timeline has_timeline_of_test observed records.sh.records.bad.html
 check events-are-named names_events observed records.sh.records.bad.txt
 check no-events-where-none-are has_no_events bad
+
+check second-run-status status again 1
+check second-run-is-no-verdict said again '5 passed, 1 failed, 1 skipped'
+check second-run-brings-events brings_events again records.sh.records.bad.html \
+	records.sh.records.bad.txt
+check second-run-has-those-of-the-test has_events_of_test again records.sh.records.bad.txt
+check second-run-is-said said again \
+	'# # events: events/records.sh.records.bad.txt, events/records.sh.records.bad.html (of a second run, in which it failed as well)'
 
 check no-observer-status status unobserved 1
 check no-observer-closing-line said unobserved '2 passed, 3 failed, 0 skipped'

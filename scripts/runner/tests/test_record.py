@@ -105,6 +105,25 @@ class RecordTest(unittest.TestCase):
         self.recordings(TEXT.format(written=7)).attach([program_with("uobjscope:var", first=PASS)])
         self.assertEqual(self.files(), ["var.txt"])
 
+    def test_a_second_run_is_said_to_be_one(self):
+        program = program_with("uobjscope:var", first=FAIL, second=FAIL)
+        made = self.recordings(TEXT.format(written=7), name="uobjscope:var@2")
+        made.attach_again("uobjscope:var@2", program, program.tests[1], "passed")
+        self.assertEqual(self.files(), ["var.var.second.txt"])
+        self.assertIn("ufile=2", self.read("var.var.second.txt"))
+        self.assertNotIn("ufile=1", self.read("var.var.second.txt"))
+        self.assertEqual(program.tests[1].lines,
+                         ["events: events/var.var.second.txt (of a second run, in which it passed)"])
+        self.assertEqual(program.tests[0].lines, [])
+
+    def test_a_second_run_that_sent_nothing(self):
+        program = program_with("uobjscope:var", first=FAIL)
+        made = self.recordings(TEXT.format(written=7))
+        made.attach_again("uobjscope:var@1", program, program.tests[0], "failed as well")
+        self.assertEqual(self.files(), [])
+        self.assertEqual(program.tests[0].lines, ["the events of a second run, in which it "
+                                                  "failed as well, did not come whole"])
+
     def test_a_timeline_is_drawn_where_it_can_be(self):
         def draw(events, path):
             with open(path, "w", encoding="utf-8") as out:
