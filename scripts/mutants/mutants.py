@@ -45,8 +45,12 @@ FOUND = (KILLED, KERNEL, SURVIVED)
 # What a reason begins with, where no test has asserted it.
 REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest |the kernel panicked"
                     r"|TIMEOUT|no result")
-# They cost minutes and see nothing of a user object that others do not see.
-LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh")
+# They cost minutes, or guests of their own, and see nothing of a user object that others do
+# not see.
+LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh", "window.sh", "known_crash",
+            "known_crash_importer")
+# Long for what they find that others have not found: for every mutant alike, after those.
+LATE = ("order", "fail_nth", "known", "observe.sh")
 # These run last, in a guest of their own, for every mutant alike: they look at the device,
 # or are slow.
 LAST = ("storms", "device_commands", "device_queues", "device_ledger", "data_path",
@@ -112,7 +116,8 @@ class Score:
             there = [line.split(":", 1)[1] for line in lines.read().split()]
         there = [p for p in there if p not in LEFT_OUT and not p.startswith(BY_NAME)]
         self.parts = [arguments.tests] if arguments.tests else [
-            [p for p in there if p not in LAST], [p for p in LAST if p in there]]
+            [p for p in there if p not in LATE + LAST] + [p for p in LATE if p in there],
+            [p for p in LAST if p in there]]
         self.lock = threading.Lock()
         self.debug_built = None
         self.began = time.monotonic()
