@@ -164,6 +164,11 @@ FIXTURE_SETUP(memory_use)
 {
 	struct scene *scene = &self->scene;
 
+	/* Where KASAN holds back what was freed the caches grow whatever happens. */
+	if (!access("/sys/kernel/debug/kmemleak", F_OK))
+		SKIP(return, "kmemleak looks for what is lost here");
+	if (kmalloc_bytes() < 0)
+		SKIP(return, "no /proc/slabinfo: build the kernel with CONFIG_SLUB_DEBUG");
 	if (!bed_make(_metadata, &self->bed, true))
 		return;
 	scene_init(scene, &self->bed.dev);
@@ -217,11 +222,6 @@ TEST_F(memory_use, uobj_02_given_back)
 	const int64_t limit = (int64_t)variant->objects * LOST;
 	int round, i, call, err;
 
-	/* Where KASAN holds back what was freed the caches grow whatever happens. */
-	if (!access("/sys/kernel/debug/kmemleak", F_OK))
-		SKIP(return, "kmemleak looks for what is lost here");
-	if (kmalloc_bytes() < 0)
-		SKIP(return, "no /proc/slabinfo: build the kernel with CONFIG_SLUB_DEBUG");
 	for (round = 0; round < ROUNDS && least >= limit; round++) {
 		before = kmalloc_bytes();
 		for (i = 0; i < variant->objects; i++) {
