@@ -160,6 +160,23 @@ FIXTURE_VARIANT_ADD(memory_use, context)
 	.objects = 60,
 };
 
+/* Bytes in all kmalloc() caches, or -1. */
+static int64_t kmalloc_bytes(void)
+{
+	char *text = text_read("/proc/slabinfo"), *line;
+	unsigned long objects, size;
+	int64_t sum = 0;
+
+	for (line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, "kmalloc-", 8) &&
+		    sscanf(line, "%*s %*u %lu %lu", &objects, &size) == 2)
+			sum += (int64_t)objects * size;
+	}
+	free(text);
+	return sum ?: -1;
+}
+
 FIXTURE_SETUP(memory_use)
 {
 	struct scene *scene = &self->scene;
@@ -187,23 +204,6 @@ FIXTURE_TEARDOWN(memory_use)
 	EXPECT_EQ(0, ibv_dealloc_pd(scene->pd));
 	EXPECT_EQ(0, ibv_close_device(scene->ctx));
 	bed_unmake(_metadata, &self->bed);
-}
-
-/* Bytes in all kmalloc() caches, or -1. */
-static int64_t kmalloc_bytes(void)
-{
-	char *text = text_read("/proc/slabinfo"), *line;
-	unsigned long objects, size;
-	int64_t sum = 0;
-
-	for (line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, "kmalloc-", 8) &&
-		    sscanf(line, "%*s %*u %lu %lu", &objects, &size) == 2)
-			sum += (int64_t)objects * size;
-	}
-	free(text);
-	return sum ?: -1;
 }
 
 /* After this, what waited for the end of all readers' sections has begun to be freed. */
