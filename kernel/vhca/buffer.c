@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -27,6 +28,7 @@ void *vhca_ram(u64 address, u64 len)
 	u64 pfn, last = address + len - 1;
 	struct page *page;
 
+	KUNIT_STATIC_STUB_REDIRECT(vhca_ram, address, len);
 	if (!address || !len || last < address)
 		return NULL;
 	for (pfn = PHYS_PFN(address); pfn <= PHYS_PFN(last); pfn++) {

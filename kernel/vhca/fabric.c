@@ -5,6 +5,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/mutex.h>
@@ -258,6 +259,7 @@ bool vhca_route_leads_to(const struct vhca_route *route, unsigned int index)
 {
 	__be64 gid[2];
 
+	KUNIT_STATIC_STUB_REDIRECT(vhca_route_leads_to, route, index);
 	if (!route->global)
 		return route->lid == vhca_lid_of(index);
 	vhca_fabric_gid(index, gid);
