@@ -65,7 +65,7 @@ ifdef DEBUG
 export DEBUG
 endif
 
-.PHONY: help run matrix shell test bench coverage golden debug mutants drgn pyverbs perftest browser-test \
+.PHONY: help run matrix shell test bench coverage fuzz golden debug mutants drgn pyverbs perftest browser-test \
 	lint test-host test-runner \
 	test-machines test-faults test-skips lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
@@ -82,6 +82,7 @@ help:
 	@echo '  make golden           two kernels whose difference is known: does the suite see it?'
 	@echo '                        (QUICK=1 without debug kernels)'
 	@echo '  make coverage         which lines that decide lifetimes does the suite not reach?'
+	@echo '  make fuzz             random input of the virtual HCA under KASAN, for STRESS minutes'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make pyverbs          rdma-core'\''s own Python tests against two virtual HCAs'
 	@echo '  make perftest         perftest'\''s programs (ib_write_bw, ib_send_lat, ...) between two'
@@ -161,6 +162,11 @@ matrix:
 bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/bench.py --kernel '$(KERNEL)'
+
+# Ten minutes are some millions of inputs; SEED= says which.
+fuzz:
+	@scripts/lab/host-packages.sh
+	@STRESS='$(or $(STRESS),10)' python3 scripts/runner/run.py --kernel debug slow_fuzz.sh
 
 # A debug kernel of another series: make debug KERNEL=7.3; of a tree: make debug KSRC=DIR
 debug:
