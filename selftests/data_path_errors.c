@@ -3,6 +3,7 @@
  * The device's data path, and what it refuses: what the two sides are told, and
  * that the memory that must not be reached was not.
  */
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -10,6 +11,7 @@
 #include "common/bed.h"
 #include "common/connection.h"
 #include "common/dm_ops.h"
+#include "common/ifc.h"
 
 #define SEED_FROM	7
 #define SEED_TO		101
@@ -836,6 +838,109 @@ TEST_F(refusal, other_process)
 		ASSERT_ENUM(IBV_WC_REM_ACCESS_ERR, WEXITSTATUS(status));
 		ASSERT_UNTOUCHED();
 	}
+}
+
+/* What a queue pair that is made by DEVX is on; it has no queues of its own. */
+struct devx_qp {
+	uint8_t service;
+	uint32_t pd;
+	uint32_t send_cq;
+	uint32_t receive_cq;
+};
+
+#define DBR_UMEM_ID	(0x720 / 32)	/* dword of qpc that mlx5_ifc.h has no name for */
+#define RQ_NONE		3
+
+/* Make one and destroy it; returns the command's status, or a negative errno. */
+static int devx_status(struct ibv_context *ctx, const struct devx_qp *qp, uint32_t umem,
+		       uint32_t uar)
+{
+	uint32_t in[DEVX_ST_SZ_DW(create_qp_in)] = {}, out[DEVX_ST_SZ_DW(create_qp_out)] = {};
+	void *qpc = DEVX_ADDR_OF(create_qp_in, in, qpc);
+	struct mlx5dv_devx_obj *object;
+	int status;
+
+	DEVX_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
+	DEVX_SET(create_qp_in, in, wq_umem_id, umem);
+	DEVX_SET(qpc, qpc, st, qp->service);
+	DEVX_SET(qpc, qpc, pd, qp->pd);
+	DEVX_SET(qpc, qpc, cqn_snd, qp->send_cq);
+	DEVX_SET(qpc, qpc, cqn_rcv, qp->receive_cq);
+	DEVX_SET(qpc, qpc, uar_page, uar);
+	DEVX_SET(qpc, qpc, no_sq, 1);
+	DEVX_SET(qpc, qpc, rq_type, RQ_NONE);
+	((__be32 *)qpc)[DBR_UMEM_ID] = htobe32(umem);
+	object = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
+	if (object)
+		return -mlx5dv_devx_obj_destroy(object);
+	status = DEVX_GET(create_qp_out, out, status);
+	return status ?: -errno;
+}
+
+static uint32_t number_of_pd(struct ibv_pd *in)
+{
+	struct mlx5dv_pd pd = {};
+	struct mlx5dv_obj obj = { .pd = { .in = in, .out = &pd } };
+
+	return mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD) ? 0 : pd.pdn;
+}
+
+static uint32_t number_of_cq(struct ibv_cq *in)
+{
+	struct mlx5dv_cq cq = {};
+	struct mlx5dv_obj obj = { .cq = { .in = in, .out = &cq } };
+
+	return mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ) ? 0 : cq.cqn;
+}
+
+/*
+ * A user of DEVX knows the numbers of another context's domain and queues: a queue pair in
+ * that domain would reach all that is registered there.
+ */
+TEST_F(refusal, devx_on_what_is_another_contexts)
+{
+	struct ibv_context *other = device_open(&self->bed.dev);
+	void *memory = aligned_alloc(4096, 4096);
+	struct mlx5dv_devx_umem *umem;
+	struct mlx5dv_devx_uar *uar;
+	struct ibv_pd *other_pd;
+	struct ibv_cq *other_cq;
+
+	ASSERT_TRUE(other && memory);
+	umem = mlx5dv_devx_umem_reg(self->ctx, memory, 4096, IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, umem);
+	uar = mlx5dv_devx_alloc_uar(self->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	ASSERT_NE(NULL, uar);
+	other_pd = ibv_alloc_pd(other);
+	other_cq = ibv_create_cq(other, 8, NULL, NULL, 0);
+	ASSERT_TRUE(other_pd && other_cq);
+	const struct devx_qp own = {
+		.service = MLX5_QPC_ST_RC,
+		.pd = number_of_pd(self->pd),
+		.send_cq = number_of_cq(self->a.cq),
+		.receive_cq = number_of_cq(self->b.cq),
+	};
+	struct devx_qp qp = own;
+
+	ASSERT_EQ(IFC_OK, devx_status(self->ctx, &qp, umem->umem_id, uar->page_id));
+	qp.pd = number_of_pd(other_pd);
+	EXPECT_EQ(IFC_BAD_RES, devx_status(self->ctx, &qp, umem->umem_id, uar->page_id));
+	qp = own;
+	qp.send_cq = number_of_cq(other_cq);
+	EXPECT_EQ(IFC_BAD_RES, devx_status(self->ctx, &qp, umem->umem_id, uar->page_id));
+	qp = own;
+	qp.receive_cq = number_of_cq(other_cq);
+	EXPECT_EQ(IFC_BAD_RES, devx_status(self->ctx, &qp, umem->umem_id, uar->page_id));
+	/* Who registers memory changes all keys. */
+	qp = own;
+	qp.service = MLX5_QPC_ST_REG_UMR;
+	EXPECT_EQ(IFC_BAD_PARAM, devx_status(self->ctx, &qp, umem->umem_id, uar->page_id));
+	mlx5dv_devx_free_uar(uar);
+	ASSERT_EQ(0, mlx5dv_devx_umem_dereg(umem));
+	ASSERT_EQ(0, ibv_destroy_cq(other_cq));
+	ASSERT_EQ(0, ibv_dealloc_pd(other_pd));
+	ASSERT_EQ(0, ibv_close_device(other));
+	free(memory);
 }
 
 int main(int argc, char **argv)
