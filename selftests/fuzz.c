@@ -7,8 +7,9 @@
  * Around each region, and in regions of another context whose keys are known here, lie
  * canaries: they must not change, and must not turn up in memory of the process's own.
  *
- * It goes on for FUZZ_SECONDS, two if that is not said; SEED says which input it is.  What
- * goes straight into the device, and far more of it, is in the KUnit suite mlx5_vhca_fuzz.
+ * It goes on for FUZZ_SECONDS, two if that is not said; FUZZ_SEED says which input it is, and
+ * is not the suite's SEED, so that a run of the suite has the input that the last one had.
+ * What goes straight into the device, and far more of it, is in the KUnit suite mlx5_vhca_fuzz.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -149,7 +150,7 @@ static void fill_with_canaries(struct region *region)
 
 FIXTURE_SETUP(fuzz)
 {
-	const char *seconds = getenv("FUZZ_SECONDS"), *seed = getenv("SEED");
+	const char *seconds = getenv("FUZZ_SECONDS"), *seed = getenv("FUZZ_SEED");
 	struct connection_options options = connection_defaults;
 	int i;
 
@@ -498,6 +499,9 @@ static void devx_body(struct _test_data_fuzz *self, const struct devx *d, uint16
 	}
 }
 
+/* With less the driver itself writes beyond what it has of the command (L26). */
+#define SHORTEST	272
+
 static void devx_create(struct _test_data_fuzz *self, struct devx *d)
 {
 	static const uint16_t opcodes[] = {
@@ -519,7 +523,8 @@ static void devx_create(struct _test_data_fuzz *self, struct devx *d)
 	spoil(random, in + 2, sizeof(in) / 2 - 8);
 	DEVX_SET(alloc_pd_in, in, opcode, opcode);
 	d->object[i] = mlx5dv_devx_obj_create(self->ctx, in, one_in(random, 8) ?
-					      16 + below(random, sizeof(in) - 15) : sizeof(in),
+					      SHORTEST + below(random, sizeof(in) + 1 - SHORTEST) :
+					      sizeof(in),
 					      out, one_in(random, 8) ?
 					      16 + below(random, sizeof(out) - 15) : sizeof(out));
 	if (!d->object[i])

@@ -10,7 +10,8 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 . "$DIR/test_lib.sh"
 
 SUITE=/sys/kernel/debug/kunit/mlx5_vhca_fuzz
-INPUTS=${FUZZ:-32768}
+# A run is one write to a file, and a task that sleeps for 30 seconds is a report.
+INPUTS=${FUZZ:-4096}
 ROUND=1024
 : "${SEED:=1}"
 seconds=$((${STRESS:-2} * 60))
@@ -56,7 +57,7 @@ of_a_process()
 	expect 'mlx5_vhca: .* (violation: |not modelled|not RAM, refused)'
 	expect '(vhca_violation_add|vhca_dma_pointer): .* suppressed'
 	# Half of it for each of its two tests.
-	FUZZ_SECONDS=$((seconds / 8)) "$DIR/fuzz"
+	FUZZ_SEED=$SEED FUZZ_SECONDS=$((seconds / 8)) "$DIR/fuzz"
 }
 
 one()	# NAME: a test whose output is the result
