@@ -56,6 +56,7 @@ of_a_process()
 {
 	expect 'mlx5_vhca: .* (violation: |not modelled|not RAM, refused)'
 	expect '(vhca_violation_add|vhca_dma_pointer): .* suppressed'
+	expect 'mlx5_core .*: cq_err_event_notifier:.* CQ error on CQN '
 	# Half of it for each of its two tests.
 	FUZZ_SEED=$SEED FUZZ_SECONDS=$((seconds / 8)) "$DIR/fuzz"
 }
