@@ -19,8 +19,9 @@ objects()
 	cat $VHCA_DEBUGFS/*/ledger | grep '^object ' | grep -v ' kind=mkey .* free=1 ' | sort
 }
 
-# A line for the one size, of so many rounds or, of several queue pairs, more.  How long they took is no verdict: where the
-# processor's clock is not steady the program knows no time, and says 0.
+# A line for the one size, of so many rounds or, of several queue pairs, more.  How long they
+# took is no verdict: where the processor's clock is not steady the program knows no time, and
+# says 0.
 told()		# FILE ROUNDS
 {
 	[ "$(awk -v rounds="$2" '$1 ~ /^[0-9]+$/ && $2 >= rounds { n++ } END { print n + 0 }' "$1")" = 1 ] ||
