@@ -21,7 +21,7 @@ if [ "${1:-}" = --inside ]; then
 	for program in "$w"/usr/bin/*; do
 		LD_LIBRARY_PATH=/tmp/unpacked$libraries ldd "$program"
 	done > /tmp/libraries
-	! grep 'not found' /tmp/libraries
+	if grep 'not found' /tmp/libraries; then exit 1; fi
 	grep -oE '=> /[^ ]+' /tmp/libraries | sort -u | while read -r _ l; do
 		cp -L "$l" "$w$libraries/"
 	done
