@@ -44,7 +44,7 @@ UNSOUND = "killer fails without it"
 FOUND = (KILLED, KERNEL, SURVIVED)
 # What a reason begins with, where no test has asserted it.
 REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest |the kernel panicked"
-                    r"|TIMEOUT|no result")
+                    r"|TIMEOUT|no result|not run: ")
 # They cost minutes, or guests of their own, or look at the device only, and see nothing of a
 # user object that others do not see.
 LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh", "window.sh", "known_crash",
