@@ -163,7 +163,7 @@ bench:
 	@scripts/lab/host-packages.sh
 	@python3 scripts/bench.py --kernel '$(KERNEL)'
 
-# Ten minutes are some millions of inputs; SEED= says which.
+# SEED= says which input it is.
 fuzz:
 	@scripts/lab/host-packages.sh
 	@STRESS='$(or $(STRESS),10)' python3 scripts/runner/run.py --kernel debug slow_fuzz.sh

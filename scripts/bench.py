@@ -125,7 +125,6 @@ class Bench:
     def mutants(self):
         say("from an edit to the verdict: " + " ".join(MUTANTS))
         script = os.path.join(TOP, "scripts/mutants/mutants.py")
-        # It writes to results/, where the newest is the one.
         status, _ = self.call("mutants", script, "--kernel", self.kernel, "--mutant",
                               " ".join(MUTANTS), *MUTANTS_TESTS)
         with open(os.path.join(self.results, "mutants.txt"), encoding="utf-8") as text:

@@ -49,7 +49,7 @@ REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest 
 # user object that others do not see.
 LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh", "window.sh", "known_crash",
             "known_crash_importer", "device_commands", "device_commands.sh", "device_queues",
-            "device_ledger", "data_path_errors", "data_path.sh", "fuzz")
+            "device_ledger", "data_path_errors", "data_path.sh")
 # Long for what they find that others have not found: for every mutant alike, after those.
 LATE = ("order", "fail_nth", "known", "observe.sh")
 # These run last, in a guest of their own, for every mutant alike: they look at the device,
