@@ -45,15 +45,8 @@ fi
 
 build_drgn()
 {
-	local out=$1 rootfs debs=$1/debs apt
-	rootfs=$("$LAB/rootfs.sh")
-	apt=$("$LAB/apt-lists.sh" "$suite") || return 1
-	mkdir -p "$debs/partial"
-	# What the root file system has already is not fetched again.
-	quietly "$CACHE/log/drgn.log" "downloading drgn" \
-		"$LAB/apt.sh" "$apt" "$suite" apt-get -o Dir::State::status="$rootfs/var/lib/dpkg/status" \
-		-o Dir::Cache::archives="$debs" install --yes --download-only --no-install-recommends \
-		python3-drgn || die "cannot download python3-drgn"
+	local out=$1 debs=$1/debs
+	download_missing "$suite" "$CACHE/log/drgn.log" "$debs" python3-drgn || return 1
 	quietly "$CACHE/log/drgn.log" "making the layer of drgn" "$LAB/in-rootfs.sh" \
 		--bind "$LAB:/lab" --bind "$debs:/debs" --bind "$out:/out:rw" /lab/drgn.sh --inside || return 1
 	rm -r "$debs"

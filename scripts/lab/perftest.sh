@@ -30,15 +30,8 @@ fi
 
 build_perftest()
 {
-	local out=$1 rootfs debs=$1/debs apt
-	rootfs=$("$LAB/rootfs.sh")
-	apt=$("$LAB/apt-lists.sh" "$suite") || return 1
-	mkdir -p "$debs/partial"
-	# What the root file system has already is not fetched again.
-	quietly "$CACHE/log/perftest.log" "downloading perftest" \
-		"$LAB/apt.sh" "$apt" "$suite" apt-get -o Dir::State::status="$rootfs/var/lib/dpkg/status" \
-		-o Dir::Cache::archives="$debs" install --yes --download-only --no-install-recommends \
-		perftest || die "cannot download perftest"
+	local out=$1 debs=$1/debs
+	download_missing "$suite" "$CACHE/log/perftest.log" "$debs" perftest || return 1
 	quietly "$CACHE/log/perftest.log" "making the layer of perftest" "$LAB/in-rootfs.sh" \
 		--bind "$LAB:/lab" --bind "$debs:/debs" --bind "$out:/out:rw" /lab/perftest.sh --inside ||
 		return 1
