@@ -10,7 +10,6 @@ Exit status: 0 all was measured, 1 something was not, 125 the lab is broken.
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -21,6 +20,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
+from jobs import make_results                                           # noqa: E402
 from lanes import SHORT, lane                                           # noqa: E402
 from machine import LabError                                            # noqa: E402
 
@@ -71,9 +71,7 @@ class Bench:
 
     def __init__(self, kernel):
         self.kernel = kernel
-        stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-        self.results = os.path.join(TOP, "results", f"bench-{stamp}-{os.getpid()}")
-        os.makedirs(self.results)
+        self.results = make_results("bench")
         self.figures = []
         self.passed = 0
         self.missing = []

@@ -12,7 +12,6 @@ for it, 125 a kernel could not be had, or its guest not be booted.
 """
 
 import argparse
-import datetime
 import hashlib
 import json
 import os
@@ -24,7 +23,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
-from jobs import print_jobs, read_earlier                               # noqa: E402
+from jobs import make_results, print_jobs, read_earlier                 # noqa: E402
 from lanes import LANES, SHORT, lane                                    # noqa: E402
 from machine import LabError                                            # noqa: E402
 
@@ -115,9 +114,9 @@ class Matrix:
     def __init__(self, kernels, tests, results=None):
         self.kernels = kernels
         self.tests = tests
-        stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-        self.results = results or os.path.join(TOP, "results", f"matrix-{stamp}-{os.getpid()}")
-        os.makedirs(self.results)
+        self.results = results or make_results("matrix")
+        if results:
+            os.makedirs(results)
         self.digest = suite_digest()
         self.began = time.monotonic()
 

@@ -14,7 +14,6 @@ unchanged modules could not be built or are not green.
 """
 
 import argparse
-import datetime
 import functools
 import json
 import os
@@ -31,7 +30,7 @@ from patches import BuiltIn, Refused, Workshop, load, make_tree, modules_in
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "scripts", "runner"))
 
-from jobs import print_jobs, read_earlier                               # noqa: E402
+from jobs import make_results, print_jobs, read_earlier                 # noqa: E402
 from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from selection import BY_NAME                                           # noqa: E402
@@ -110,9 +109,9 @@ class Score:
         self.built = lab("scripts/lab/build.sh")
         self.source = lab("scripts/lab/kernel.sh", "source")
         self.base = lab("scripts/mutants/base.sh")
-        stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-        self.results = results or os.path.join(TOP, "results", f"mutants-{stamp}-{os.getpid()}")
-        os.makedirs(self.results)
+        self.results = results or make_results("mutants")
+        if results:
+            os.makedirs(results)
         with open(os.path.join(self.built, "install", "kselftest-list.txt"),
                   encoding="utf-8") as lines:
             there = [line.split(":", 1)[1] for line in lines.read().split()]

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Work for several machines, or for later: LIST=N and RESUME= of make mutants and make matrix."""
+"""Runs of many parts, as make mutants, make matrix and make bench are: their results folder, and
+work for several machines, or for later (LIST=N and RESUME=)."""
 
+import datetime
 import json
 import os
 import shlex
 
 from machine import LabError
+
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def make_results(target):
+    """A new folder for the results of make target."""
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder = os.path.join(TOP, "results", f"{target}-{stamp}-{os.getpid()}")
+    os.makedirs(folder)
+    return folder
 
 
 def print_jobs(number, target, variable, names, given):

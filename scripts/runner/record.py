@@ -36,6 +36,11 @@ def file_name(*parts):
     return re.sub(r"[^\w.@+-]", "_", ".".join(parts))
 
 
+def say_where(test, made, more):
+    """Name the files of a test's events among its lines."""
+    test.lines.append("events: " + ", ".join(f"{FOLDER}/{name}" for name in made) + more)
+
+
 class Recordings:
     """What guests have sent, by program.  draw(text, path): make a timeline of events."""
 
@@ -78,8 +83,7 @@ class Recordings:
         bare = program.short.split("@")[0]
         made = self.write(file_name(program.short, test.name),
                           slice_of(lines, f"{bare}.{test.name}") or lines)
-        test.lines.append("events: " + ", ".join(f"{FOLDER}/{name}" for name in made) +
-                          f" (of a second run, in which it {how})")
+        say_where(test, made, f" (of a second run, in which it {how})")
 
     def attach(self, programs):
         """Give each failed test of these its events, and say so among its lines."""
@@ -111,9 +115,8 @@ class Recordings:
                 # It has made no marks, or they are older than what was kept.
                 whole = whole or self.write(file_name(program.short), lines)
                 made = whole
-            test.lines.append("events: " + ", ".join(f"{FOLDER}/{name}" for name in made) +
-                              (f" ({older} older ones of the program were not kept)"
-                               if older else ""))
+            say_where(test, made, f" ({older} older ones of the program were not kept)"
+                      if older else "")
 
 
 def drawer(emulator_command, program):

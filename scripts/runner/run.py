@@ -373,49 +373,45 @@ class OwnGuest(Guest):
         self.todo = []
 
 
-class LeakGuest(Guest):
-    """The guest in which a program that leaks is run again, test by test; kmemleak speaks
-    after each."""
+class SecondGuest(Guest):
+    """A guest in which tests run again, each by itself; what they say is kept apart from what they
+    said before.
+
+    again: pairs of a program and the name of a test.
+    """
+
+    def __init__(self, run, name, again):
+        super().__init__(run, name, [Item(program.name.split("@")[0], f"-r {test}", number)
+                                     for number, (program, test) in enumerate(again, 1)])
+        self.of = {item.label: pair for item, pair in zip(self.todo, again)}
+        self.made = {}
+
+    def program_of(self, label):
+        return self.made.setdefault(label, Program(label))
+
+    def programs(self):
+        return list(self.made.values())
+
+
+class LeakGuest(SecondGuest):
+    """The guest in which a program that leaks is run again; kmemleak speaks after each test."""
 
     def __init__(self, run, program, names):
         super().__init__(run, f"-leaks-{program.short.split('@')[0]}",
-                         [Item(program.name.split("@")[0], f"-r {name}", number)
-                          for number, name in enumerate(names, 1)])
-        self.names = {item.label: name for item, name in zip(self.todo, names)}
-        self.made = {}
-
-    def program_of(self, label):
-        return self.made.setdefault(label, Program(label))
-
-    def programs(self):
-        return list(self.made.values())
+                         [(program, name) for name in names])
 
     def leaks(self):
         """{name of a test: what was found after it}."""
-        return {self.names[label]: test.reason for label, program in self.made.items()
+        return {self.of[label][1]: test.reason for label, program in self.made.items()
                 for test in program.tests if LEAK in test.reason}
 
 
-class EventGuest(Guest):
+class EventGuest(SecondGuest):
     """The guest in which tests that have failed run once more, with their events recorded: what
     they say there is told beside the events, and is no verdict."""
 
-    def __init__(self, run, failed):
-        """failed: pairs of a Program and its Test."""
-        super().__init__(run, "-events",
-                         [Item(program.name.split("@")[0], f"-r {test.name}", number)
-                          for number, (program, test) in enumerate(failed, 1)])
-        self.of = {item.label: pair for item, pair in zip(self.todo, failed)}
-        self.made = {}
-
     def append(self):
         return f"{super().append()} RECORD=all"
-
-    def program_of(self, label):
-        return self.made.setdefault(label, Program(label))
-
-    def programs(self):
-        return list(self.made.values())
 
     def saw(self, test):
         pass
@@ -426,8 +422,9 @@ class EventGuest(Guest):
 
     def attach(self):
         """Each failed test gets the events of its second run."""
-        for label, (program, test) in self.of.items():
-            again = self.made[label].find(test.name) if label in self.made else None
+        for label, (program, name) in self.of.items():
+            test = program.find(name)
+            again = self.made[label].find(name) if label in self.made else None
             if again is None:
                 test.lines.append("no events: in a second run it gave no result")
                 continue
@@ -640,15 +637,15 @@ class Run:
             return
         alone = {own.name for own in self.own_tests}
         listed = set(self.available())
-        failed = [(program, test) for program in self.programs for test in program.tests
+        failed = [(program, test.name) for program in self.programs for test in program.tests
                   if test.status == FAIL and program.name in listed and test.name not in alone and
                   test.name not in ("kernel-log", program.short) and
                   program.seconds < self.RECORDED_SECONDS][:self.RECORDED_TESTS]
         if not failed:
             return
         self.progress.say("once more, with events: " +
-                          " ".join(f"{p.short}.{t.name}" for p, t in failed))
-        guest = EventGuest(self, failed)
+                          " ".join(f"{p.short}.{name}" for p, name in failed))
+        guest = EventGuest(self, "-events", failed)
         try:
             guest.go()
         except LabError as error:
