@@ -4,8 +4,9 @@
  *
  * An object is in its device's resource tracking table, under the table's lock,
  * before the driver begins to destroy it: rdma_restrack_del() takes it out
- * first.  It leads to its uobject by address only; nothing of the uobject is
- * read here.  One pass over each table, in batches.
+ * first.  A uobject leads to it by its own address.  The way back, ib_mr.uobject and
+ * its like, is not asked: after a REREG_MR that made another region it is that of the
+ * uobject that is gone.  One pass over each table, in batches.
  */
 #include <linux/sched.h>
 #include <linux/xarray.h>
@@ -21,7 +22,7 @@
 #include "roots.h"
 #include "walk.h"
 
-/* Of an object that is a user's: what is known, and its uobject's address. */
+/* Of an object that is a user's: what is known, and its address. */
 static unsigned long read_pd(struct scope_tracked *t, struct rdma_restrack_entry *entry)
 {
 	struct ib_pd *pd = container_of(entry, struct ib_pd, res);
@@ -30,7 +31,7 @@ static unsigned long read_pd(struct scope_tracked *t, struct rdma_restrack_entry
 	t->type = UVERBS_OBJECT_PD;
 	t->pdn = entry->id;
 	t->users = atomic_read(&pd->usecnt);
-	return (unsigned long)pd->uobject;
+	return (unsigned long)pd;
 }
 
 static unsigned long read_cq(struct scope_tracked *t, struct rdma_restrack_entry *entry)
@@ -41,7 +42,7 @@ static unsigned long read_cq(struct scope_tracked *t, struct rdma_restrack_entry
 	t->type = UVERBS_OBJECT_CQ;
 	t->cqe = cq->cqe;
 	t->users = atomic_read(&cq->usecnt);
-	return cq->uobject ? (unsigned long)&cq->uobject->uevent.uobject : 0;
+	return (unsigned long)cq;
 }
 
 static void read_parent(struct scope_tracked *t, struct ib_pd *pd)
@@ -60,7 +61,7 @@ static unsigned long read_qp(struct scope_tracked *t, struct rdma_restrack_entry
 	t->type = UVERBS_OBJECT_QP;
 	t->id = qp->qp_num;
 	read_parent(t, qp->pd);
-	return qp->uobject ? (unsigned long)&qp->uobject->uevent.uobject : 0;
+	return (unsigned long)qp;
 }
 
 static unsigned long read_mr(struct scope_tracked *t, struct rdma_restrack_entry *entry)
@@ -73,7 +74,7 @@ static unsigned long read_mr(struct scope_tracked *t, struct rdma_restrack_entry
 	t->length = mr->length;
 	t->dm = (unsigned long)READ_ONCE(mr->dm);
 	read_parent(t, READ_ONCE(mr->pd));
-	return (unsigned long)mr->uobject;
+	return (unsigned long)mr;
 }
 
 static unsigned long read_srq(struct scope_tracked *t, struct rdma_restrack_entry *entry)
@@ -83,7 +84,7 @@ static unsigned long read_srq(struct scope_tracked *t, struct rdma_restrack_entr
 	t->has = SCOPE_HAS_SRQN;
 	t->type = UVERBS_OBJECT_SRQ;
 	read_parent(t, srq->pd);
-	return srq->uobject ? (unsigned long)&srq->uobject->uevent.uobject : 0;
+	return (unsigned long)srq;
 }
 
 static const struct {
@@ -100,7 +101,7 @@ static const struct {
 
 /* One batch of a table from *index on; whether there may be more. */
 static bool read_table(struct scope_walk *walk, struct ib_device *ibdev, unsigned int n,
-		       unsigned long *index, unsigned long *uobjects)
+		       unsigned long *index, unsigned long *objects)
 {
 	struct rdma_restrack_root *root = &ibdev->res[tables[n].type];
 	struct rdma_restrack_entry *entry;
@@ -115,7 +116,7 @@ static bool read_table(struct scope_walk *walk, struct ib_device *ibdev, unsigne
 
 		t->id = entry->id;
 		/* What a user's object has in place of this, the kernel's own may not. */
-		uobjects[visited++] = rdma_is_kernel_res(entry) ? 0 : tables[n].read(t, entry);
+		objects[visited++] = rdma_is_kernel_res(entry) ? 0 : tables[n].read(t, entry);
 		(*index)++;
 	}
 	scope_hold_end(SCOPE_LOCK_RESTRACK, began);
@@ -125,7 +126,7 @@ static bool read_table(struct scope_walk *walk, struct ib_device *ibdev, unsigne
 
 static int walk_table(struct scope_walk *walk, unsigned int number, unsigned int n)
 {
-	unsigned long uobjects[SCOPE_BATCH];
+	unsigned long objects[SCOPE_BATCH];
 	struct scope_device *device;
 	unsigned long index = 0;
 	bool more = true;
@@ -140,12 +141,12 @@ static int walk_table(struct scope_walk *walk, unsigned int number, unsigned int
 		if (!device)
 			return 0;
 		first = walk->tracked.nr;
-		more = read_table(walk, device->ibdev, n, &index, uobjects);
+		more = read_table(walk, device->ibdev, n, &index, objects);
 		scope_device_unlock();
 		for (i = first; i < walk->tracked.nr; i++) {
-			if (!uobjects[i - first])
+			if (!objects[i - first])
 				continue;
-			err = scope_map_put(&walk->tracked_by_uobject, uobjects[i - first], i);
+			err = scope_map_put(&walk->tracked_by_object, objects[i - first], i);
 			if (err)
 				return err;
 		}

@@ -146,7 +146,7 @@ static void free_walk(struct scope_walk *walk)
 	scope_vector_free(&walk->attaches);
 	scope_vector_free(&walk->tracked);
 	scope_vector_free(&walk->dmabufs);
-	scope_map_free(&walk->tracked_by_uobject);
+	scope_map_free(&walk->tracked_by_object);
 	scope_map_free(&walk->device_by_uverbs);
 	scope_map_free(&walk->device_by_address);
 	scope_map_free(&walk->mmap_by_object);
@@ -406,7 +406,7 @@ static void link_uobj(struct scope_walk *walk, struct scope_uobj_record *r)
 
 	if (r->state == SCOPE_UOBJ_DEAD)
 		return;
-	if (scope_map_get(&walk->tracked_by_uobject, r->address, &n)) {
+	if (scope_map_get(&walk->tracked_by_object, r->object, &n)) {
 		t = scope_vector_at(&walk->tracked, n);
 		if (t->type == r->type) {
 			r->has |= t->has;

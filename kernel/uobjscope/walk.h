@@ -147,7 +147,7 @@ struct scope_tracked {
  * @attaches: struct scope_attach_record
  * @tracked: struct scope_tracked
  * @dmabufs: struct scope_known_dmabuf
- * @tracked_by_uobject: finds @tracked
+ * @tracked_by_object: finds @tracked
  * @device_by_uverbs: finds @devices
  * @device_by_address: finds @devices
  * @mmap_by_object: finds @mmaps by what a uobject's object pointer would be
@@ -168,7 +168,7 @@ struct scope_walk {
 	struct scope_vector	attaches;
 	struct scope_vector	tracked;
 	struct scope_vector	dmabufs;
-	struct scope_map	tracked_by_uobject;
+	struct scope_map	tracked_by_object;
 	struct scope_map	device_by_uverbs;
 	struct scope_map	device_by_address;
 	struct scope_map	mmap_by_object;
