@@ -1231,6 +1231,44 @@ TEST_F(uobject, uobj_02_region_becomes_another)
 }
 
 /*
+ * UOBJ-02, ATT-18: A right that cannot be added to a key by a work request makes another
+ * region, which takes over the pages of the first: they are neither pinned a second time nor
+ * given back with the first.
+ */
+TEST_F(uobject, uobj_02_pages_are_taken_over)
+{
+	const size_t size = PAGES_PINNED * sysconf(_SC_PAGESIZE);
+	const char *status = "/proc/self/status";
+	const long before = kernel_number(status, "VmPin:");
+	uint32_t handle, lkey;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	void *memory;
+
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, memory);
+	pd = ibv_alloc_pd(self->ctx);
+	ASSERT_NE(NULL, pd);
+	mr = ibv_reg_mr(pd, memory, size, IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	handle = mr->handle;
+	lkey = mr->lkey;
+	ASSERT_EQ(before + (long)(size / 1024), kernel_number(status, "VmPin:"));
+	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
+	ASSERT_NE(lkey, mr->lkey);
+	ASSERT_EQ(before + (long)(size / 1024), kernel_number(status, "VmPin:"));
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=MR"), scope_kv("handle=%u ref=2 usecnt=0 lkey=%u state=live",
+						   handle, mr->lkey));
+	ASSERT_ONE(UOBJ, OURS("type=PD handle=%u", pd->handle), "ref=2 usecnt=0 users=1");
+	mr_dereg(mr);
+	ASSERT_EQ(before, kernel_number(status, "VmPin:"));
+	ASSERT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, munmap(memory, size));
+}
+
+/*
  * UOBJ-02: A completion queue is destroyed while an event of it waits to be read.  Nobody
  * reads that any more, as what it names is gone.
  */
