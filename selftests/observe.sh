@@ -197,7 +197,8 @@ save_and_diff()
 who_holds()
 {
 	told 0 uobjscope holders pid:"$holder" && says "$holder" && says 'unexplained' || return 1
-	ufile=$(uobjscope -j show var | sed -n 's/.*"ufile": *\([0-9]*\).*/\1/p' | head -n 1)
+	# There may be others: a known fault (L01) leaves ufiles.
+	ufile=$(records MLX5_VAR pid ufile | awk -v pid="$holder" '$1 == pid { print $2 }')
 	told 0 uobjscope holders "ufile:$ufile/VAR" && says "$holder|handle" || return 1
 	told 0 uobjscope -j holders "ufile:$ufile/VAR" && says '"unexplained": *0' || return 1
 	told 0 uobjscope holders "ufile:$ufile/DM" && says 'dm_users 1' || return 1
