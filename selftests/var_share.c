@@ -10,7 +10,9 @@
  *
  * A free that fails is asserted by ioctl: mlx5dv_free_var() has no result.
  */
+#include <elf.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,6 +25,7 @@
 #include "common/doorbell.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
+#include "common/known.h"
 #include "common/no_syscall.h"
 #include "common/var_ops.h"
 
@@ -584,6 +587,88 @@ TEST_F(var_share, imp_03_other_process)
 	ASSERT_NONE(VMA, OURS("pid=%d", peer.pid));
 	ASSERT_UNEXPLAINED(clock_pages, scope_kv("ufile:%lu", self->counts.ufile));
 	peer_end(&peer);
+}
+
+/* Of a process's program: 32 or 64, or 0 if that cannot be read. */
+static int word_size(pid_t pid)
+{
+	unsigned char ident[EI_NIDENT] = {};
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, ident, sizeof(ident));
+	close(fd);
+	if (n != sizeof(ident) || memcmp(ident, ELFMAG, SELFMAG))
+		return 0;
+	return ident[EI_CLASS] == ELFCLASS32 ? 32 : ident[EI_CLASS] == ELFCLASS64 ? 64 : 0;
+}
+
+/* Where the offset stands in what is exported of a VAR, behind three words of 32 bits. */
+#define OFFSET_IN_BLOB		(4 * sizeof(uint32_t))
+#define OFFSET_IN_BLOB_OF_32	(3 * sizeof(uint32_t))
+
+/*
+ * IMP-03, IMP-11: What one process exports a process of another word size imports.  The
+ * library puts the offset where its compiler would (L39); put where the other one looks, it
+ * leads to the same page.
+ */
+TEST_F(var_share, imp_11_other_word_size)
+{
+	struct peer_var import, theirs;
+	uint8_t back[VAR_BLOB_MAX];
+	struct known_issue issue;
+	struct mlx5dv_var *var;
+	struct peer peer;
+	uint64_t addr;
+	bool moved;
+
+	if (!getenv("UOBJSCOPE_PEER"))
+		SKIP(return, "UOBJSCOPE_PEER names no peer of 32 bits: see make test-32bit");
+	if (!known_look_up(_metadata, &issue, "L39"))
+		return;
+	peer_start(&peer);
+	ASSERT_EQ(64, word_size(getpid()));
+	ASSERT_EQ(32, word_size(peer.pid));
+	var_alloc(self->ctx, 0, &var);
+	var_export(var, self->blob);
+	peer_import(&peer, self->ctx);
+	peer_var_import(&peer, self->blob, &import);
+	ASSERT_EQ(var->page_id, import.page_id);
+	ASSERT_EQ(var->length, import.length);
+	moved = import.mmap_off != (uint64_t)var->mmap_off;
+	if (moved) {
+		peer_var_unimport(&peer, &import);
+		memmove(self->blob + OFFSET_IN_BLOB_OF_32, self->blob + OFFSET_IN_BLOB,
+			sizeof(uint64_t));
+		peer_var_import(&peer, self->blob, &import);
+	}
+	ASSERT_SAME_VAR(var, &import);
+	peer_var_map(&peer, &import, &addr);
+	LOOK();
+	ASSERT_VAR(self->counts.ufile, var->page_id, 1);
+	doorbell_peer_store(&peer, addr, DOORBELL_VAR, var->page_id);
+	peer_unmap(&peer, addr, import.length);
+	peer_var_unimport(&peer, &import);
+	mlx5dv_free_var(var);
+
+	peer_var_alloc(&peer, &theirs);
+	peer_var_export(&peer, &theirs, back);
+	if (moved)
+		memmove(back + OFFSET_IN_BLOB, back + OFFSET_IN_BLOB_OF_32, sizeof(uint64_t));
+	var_import(self->ctx, back, &var);
+	ASSERT_SAME_VAR(var, &theirs);
+	mlx5dv_var_unimport(var);
+	peer_var_free(&peer, &theirs);
+	LOOK();
+	ASSERT_NO_VAR(self->counts.ufile, theirs.page_id);
+	peer_close(&peer);
+	peer_end(&peer);
+	known_report(_metadata, &issue, moved);
 }
 
 /*

@@ -41,6 +41,7 @@ int _peer_start(struct peer *peer)
 	char * const argv[] = {
 		program_invocation_name, (char *)PEER_ARGUMENT, number, parent, NULL
 	};
+	const char *program = getenv("UOBJSCOPE_PEER") ?: "/proc/self/exe";
 	posix_spawn_file_actions_t actions;
 	int sock[2], err;
 
@@ -54,7 +55,7 @@ int _peer_start(struct peer *peer)
 	/* Onto itself: this descriptor stays open over the exec. */
 	err = posix_spawn_file_actions_adddup2(&actions, sock[1], sock[1]);
 	if (!err)
-		err = posix_spawn(&peer->pid, "/proc/self/exe", &actions, NULL, argv, environ);
+		err = posix_spawn(&peer->pid, program, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 out:
 	close(sock[1]);

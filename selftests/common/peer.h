@@ -64,7 +64,8 @@ int peer_main(char **argv);
  * @peer: filled in
  *
  * The peer is a new execution of the same program: it inherits no mapping and
- * no descriptor of a context, both of which a fork would.
+ * no descriptor of a context, both of which a fork would.  UOBJSCOPE_PEER in the
+ * environment names another program for it, peer.c built for another word size.
  *
  * Return: 0 or an errno.
  */
