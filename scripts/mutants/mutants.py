@@ -49,12 +49,14 @@ REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest 
 LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh", "window.sh", "known_crash",
             "known_crash_importer", "device_commands", "device_commands.sh", "device_queues",
             "device_ledger", "data_path_errors", "data_path.sh")
-# Long for what they find that others have not found: for every mutant alike, after those.
-LATE = ("order", "fail_nth", "known", "observe.sh")
-# These run last, in a guest of their own, for every mutant alike: they look at the device,
-# or are slow.
+# Long for what they find that others have not found, so for every mutant alike after those.
+LATE = ("services", "faults", "observe", "known_importer", "observe_holders.sh", "order",
+        "observe.sh", "fail_command", "fail_nth", "known")
+# These run last, for every mutant alike: they look at the device, or are slow.
 LAST = ("storms", "data_path", "fatal", "recover.sh", "presence.sh", "two_hcas.sh", "cycles.sh",
         "reload.sh")
+# What the guests of each part are called by.
+PARTS = ("", "-late", "-last")
 # What a guest has beside what its lane has: a fault that shows in coming and going shows soon.
 APPEND = "ROUNDS=5"
 
@@ -117,7 +119,8 @@ class Score:
             there = [line.split(":", 1)[1] for line in lines.read().split()]
         there = [p for p in there if p not in LEFT_OUT and not p.startswith(BY_NAME)]
         self.parts = [arguments.tests] if arguments.tests else [
-            [p for p in there if p not in LATE + LAST] + [p for p in LATE if p in there],
+            [p for p in there if p not in LATE + LAST],
+            [p for p in LATE if p in there],
             [p for p in LAST if p in there]]
         self.lock = threading.Lock()
         self.debug_built = None
@@ -178,8 +181,8 @@ class Score:
                 boot = functools.partial(self.run, workshop.folder, modules)
             except BuiltIn as built_in:
                 boot = functools.partial(self.run_image, workshop, built_in.files)
-            for number, programs in enumerate(self.parts):
-                said = boot(f"{mutant.name}{'-last' if number else ''}",
+            for part, programs in zip(PARTS, self.parts):
+                said = boot(mutant.name + part,
                             *([] if self.arguments.all else ["--fail-fast"]), *programs)
                 self.judge(trial, said)
                 if trial.verdict != SURVIVED and not self.arguments.all:
@@ -256,8 +259,8 @@ class Score:
 
     def baseline(self):
         say("the unchanged modules must be green first")
-        for number, programs in enumerate(self.parts):
-            name = f"unchanged{'-last' if number else ''}"
+        for part, programs in zip(PARTS, self.parts):
+            name = f"unchanged{part}"
             said = self.run_unchanged(name, *programs)
             if said is None or said["failed"]:
                 names = [f"{f['test']}: {f['reason']}" for f in (said or {}).get("failures", [])]
