@@ -96,11 +96,18 @@ class Program:
         self.pending = []
         return self.add(test)
 
-    def why_it_failed(self):
-        """The first failed expectation, as the harness prints it, or the last line."""
+    def said(self):
+        """What the test in progress has printed."""
         said = [p.lstrip("# ") for p in self.pending]
-        said = [s for s in said if s and not VERDICT.match(s)]
-        return next((s for s in said if EXPECTATION.match(s)), said[-1] if said else "")
+        return [s for s in said if s and not VERDICT.match(s)]
+
+    def expectation(self):
+        """The first failed expectation, as the harness prints it."""
+        return next((s for s in self.said() if EXPECTATION.match(s)), "")
+
+    def why_it_failed(self):
+        said = self.said()
+        return self.expectation() or (said[-1] if said else "")
 
     def add(self, test):
         self.tests.append(test)
@@ -112,7 +119,7 @@ class Program:
     def stop(self, blamed):
         """Nobody wants to know more of it; blamed: the test of a finding, if it runs yet."""
         if blamed and not self.find(blamed):
-            self.add(Test(blamed, FAIL, "", self.pending))
+            self.add(Test(blamed, FAIL, self.expectation(), self.pending))
         self.plan = len(self.tests)
         self.running = None
 
@@ -124,8 +131,9 @@ class Program:
             trouble = self.outer_reason.replace("# ", "")
         missing = (self.plan or 0) - len(self.tests)
         if self.running:
-            self.broken = self.add(Test(self.running, FAIL, trouble or
-                                        f"no result ({self.outer_reason})", self.pending))
+            # What it had found already, before what ended it came of that.
+            self.broken = self.add(Test(self.running, FAIL, self.expectation(), self.pending))
+            self.broken.fail(trouble or f"no result ({self.outer_reason})")
             missing -= 1
         for number in range(missing):
             self.add(Test(f"not-run-{number + 1}", FAIL,

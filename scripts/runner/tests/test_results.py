@@ -102,6 +102,19 @@ class Harness(unittest.TestCase):
         self.assertEqual((made.broken.name, made.broken.status, made.broken.reason),
                          ("a.b", FAIL, "panic"))
 
+    def test_what_it_had_found_before_comes_first(self):
+        """Of a test that takes the kernel down: its own finding, and then that."""
+        begun = ["# 1..2", "# ok 1 a.a", "# #  RUN           a.b ...",
+                 "# # a.c:12:b:Expected 1 (1) == pinned (0)"]
+        made = program(begun, "Kernel panic - not syncing: Fatal exception")
+        self.assertEqual(made.broken.reason, "a.c:12:b:Expected 1 (1) == pinned (0); "
+                         "Kernel panic - not syncing: Fatal exception")
+        made = Program("uobjscope:a")
+        for line in begun:
+            made.line(line)
+        made.stop("a.b")
+        self.assertEqual(made.tests[-1].reason, "a.c:12:b:Expected 1 (1) == pinned (0)")
+
 
 class Files(unittest.TestCase):
     def test_names_cannot_break_ktap(self):
