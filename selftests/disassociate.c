@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <linux/dma-buf.h>
 
@@ -1404,6 +1405,14 @@ FIXTURE_TEARDOWN(disassociate_all)
 	room_unmake_leaky(_metadata, ROOM(self));
 }
 
+static int64_t milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
 /*
  * VAR-15, VAR-16, DM-17, DM-16, DMABUF-13, ATT-15, UOBJ-07, UOBJ-09: Everything is alive: VARs
  * mapped here and in another process, one freed but mapped; device memory with a region,
@@ -1418,6 +1427,7 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	struct dmabuf_importer_query query;
 	struct ibv_dm *exported, *icm;
 	uint8_t blob[VAR_BLOB_MAX] = {};
+	int64_t began;
 	struct ibv_context *other;
 	struct mlx5dv_var *freed;
 	struct ibv_mr *region;
@@ -1479,7 +1489,9 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 		ASSERT_EQ(0, vhca_write(&self->bed.dev, "function", "gone"));
 		ASSERT_EQ(IBV_EVENT_DEVICE_FATAL, event_wait(self->ctx));
 	}
+	began = milliseconds();
 	unbind(&self->bed.dev, variant->from);
+	TH_LOG("note: the removal took %ld ms", (long)(milliseconds() - began));
 	ASSERT_AT_BASELINE(variant->from);
 	/* Its file, two event files, a completion channel, a dma-buf. */
 	ASSERT_DISASSOCIATED(5);
