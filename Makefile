@@ -67,7 +67,7 @@ endif
 
 .PHONY: help run matrix shell test bench coverage fuzz golden debug mutants drgn pyverbs perftest browser-test \
 	lint test-host test-runner \
-	test-machines test-faults test-skips test-32bit lab modules modules_install selftests \
+	test-machines test-faults test-skips test-32bit vng-test lab modules modules_install selftests \
 	install install-user uninstall uninstall-user dist package package-test \
 	in-tree in-tree-patches in-tree-test run-local clean distclean
 
@@ -95,6 +95,7 @@ help:
 	@echo '  make test-faults      what takes seconds: faults of the device, memory that does not go'
 	@echo '  make test-skips       the suite where it cannot test: no root, another device, ...'
 	@echo '  make test-32bit       what two processes share, where one of them has 32 bits'
+	@echo '  make vng-test         the suite under virtme-ng, as Documentation/ci.rst says'
 	@echo '  make lab              make the caches, build nothing'
 	@echo 'Outside the lab:'
 	@echo '  make modules          kernel modules for KDIR (default: the running kernel)'
@@ -199,6 +200,10 @@ perftest:
 	@scripts/lab/host-packages.sh
 	@LAYER=$$(scripts/lab/perftest.sh) && VHCA="hcas=2 $$VHCA" python3 scripts/runner/run.py \
 		--kernel '$(KERNEL)' --layer "$$LAYER" $(or $(TESTS),slow_perftest.sh)
+
+vng-test:
+	@scripts/lab/host-packages.sh
+	@scripts/runner/tests/vng.sh $(TESTS)
 
 test-32bit:
 	@scripts/lab/host-packages.sh
