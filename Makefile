@@ -139,6 +139,7 @@ help:
 	@echo '  QEMU=PROGRAM          another QEMU than the root file system'\''s own'
 	@echo '  APPEND=... VHCA=...   more kernel arguments, more parameters of mlx5_vhca.ko'
 	@echo '                        (APPEND=RECORD=1 records the events all the time)'
+	@echo '  LLVM=1                with KSRC=: built by clang and lld'
 	@echo '  KDIR=DIR KSRC=DIR     kernel build tree and matching kernel source (make modules)'
 	@echo '  KSRC=DIR O=DIR        your kernel source and, if not in the cache, where to build it'
 	@echo '                        (make run, make run KERNEL=debug, make debug)'
@@ -149,6 +150,12 @@ ifdef KSRC
 own_lane = $(if $(filter file,$(origin KERNEL)),own,$(if $(filter debug own,$(KERNEL)),$(KERNEL),$(error \
 	KSRC= goes with KERNEL=debug or without KERNEL=, seen KERNEL=$(KERNEL))))
 own_kernel = @KERNEL=$(own_lane:debug=own-debug) scripts/lab/kernel.sh build > /dev/null
+endif
+
+ifdef LLVM
+$(if $(filter 1,$(LLVM)),,$(error LLVM=$(LLVM): expected 1))
+$(if $(KSRC)$(filter modules% install% selftests,$(MAKECMDGOALS)),,$(error \
+	LLVM=1 goes with KSRC=: Debian's kernels were built with gcc))
 endif
 
 run:

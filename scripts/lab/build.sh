@@ -40,6 +40,9 @@ inside()
 		--bind "$CACHE/ccache:/ccache:rw" "$@"
 }
 compile=(env CCACHE_DIR=/ccache CCACHE_MAXSIZE=3G CC='ccache gcc')
+# Modules are compiled as their kernel was.
+cc=${LLVM:+clang}
+compile_modules=("${compile[@]}" CC="ccache ${cc:-gcc}")
 
 run_modules()
 {
@@ -50,7 +53,7 @@ run_modules()
 		[ ! -d "$kbuild" ] || [ ! -e "$source/$checker" ] ||
 			binds=(--bind "$source/$checker:/usr/lib/${kbuild##*/}/$checker")
 	done
-	inside ${binds[@]+"${binds[@]}"} "${compile[@]}" sh -ec '
+	inside ${binds[@]+"${binds[@]}"} "${compile_modules[@]}" sh -ec '
 	mkdir -p /out/modules
 	# Not deleted: what the patterns leave out, that is, what was built.
 	rsync -aR --delete --include="*/" --include="*.[ch]" --include=Kbuild --exclude="*" \

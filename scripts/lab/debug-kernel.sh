@@ -80,7 +80,7 @@ own()
 	if [ "$KERNEL" = own ]; then
 		script=own-kernel-make.sh what="your kernel" how_long="a quarter of an hour"
 		release=$(version_of "$source")-own
-		entry=$CACHE/own-plain-kernel-$(cache_key "$source" "${O:+$(realpath -m "$O")}")
+		entry=$CACHE/own-plain-kernel-$(cache_key "$source" "${O:+$(realpath -m "$O")}" ${LLVM:+llvm})
 		if [ -n "${O:-}" ] && [ -e "$O/.config" ] && [ ! -e "$O/.uobjscope-config" ]; then
 			die "O=$O: it has a configuration of its own, which would be lost: expected an empty folder, or that of an earlier run"
 		fi
@@ -110,6 +110,8 @@ own()
 	exec {lock}>&-
 }
 
+[ -z "${LLVM:-}" ] || [ "$LLVM/$KERNEL" = 1/own ] ||
+	die "LLVM=$LLVM: expected LLVM=1, with KSRC= and without KERNEL="
 case ${1:-path} in
 path|version|source|vmlinuz|build|is-there) ;;
 *) die "debug-kernel.sh $1: expected path, version, source, vmlinuz, build or is-there" ;;

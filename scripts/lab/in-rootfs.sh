@@ -6,7 +6,8 @@
 #
 # Both are read-only there, and so is what is bound without :rw or :cow; what is written
 # to a folder with :cow (copy on write) is in memory and gone afterwards.  /tmp is a tmpfs.
-# ROOTFS= names another root file system than the lab's.
+# ROOTFS= names another root file system than the lab's.  With LLVM=1 it has clang and its
+# tools, and COMMAND has that variable, which make takes for its own.
 # The mounts live in a name space of their own and go when the command ends.
 
 # shellcheck source=scripts/lab/lib.sh
@@ -49,8 +50,11 @@ if [ "${1:-}" = --inside ]; then
 		mount --bind "$from" "$root/$to"
 		[ "$mode" = rw ] || mount -o remount,bind,ro "$root/$to"
 	done
-	exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-		HOME=/tmp LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" "$@"
+	path=/usr/sbin:/usr/bin:/sbin:/bin llvm=()
+	[ ! -d "$root/llvm" ] || path=/llvm/usr/bin:$path \
+		llvm=(LLVM=1 LD_LIBRARY_PATH=/llvm/usr/lib/x86_64-linux-gnu)
+	exec chroot "$root" /usr/bin/env -i PATH="$path" HOME=/tmp LC_ALL=C.UTF-8 \
+		TERM="${TERM:-dumb}" ${llvm[@]+"${llvm[@]}"} "$@"
 fi
 
 binds=()
@@ -60,6 +64,7 @@ while [ "${1:-}" = --bind ]; do
 done
 [ $# -gt 0 ] || die "in-rootfs.sh: no command given"
 rootfs=${ROOTFS:-$("$LAB/rootfs.sh")}
+[ -z "${LLVM:-}" ] || binds+=(--bind "$("$LAB/llvm.sh"):/llvm")
 kernel=$("$LAB/kernel.sh" path)
 # The build tree of a developer's own kernel lies elsewhere.
 [ ! -e "$kernel/tree" ] || binds+=(--bind \

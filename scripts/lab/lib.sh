@@ -73,19 +73,20 @@ have_space()
 		die "$2 has $free MiB left, $1 MiB are needed: free some, or set CACHE= to another disk"
 }
 
-# download_missing SUITE LOG DEBS PACKAGE: that package with what it depends on, into the folder
+# download_missing SUITE LOG DEBS PACKAGE...: these with what they depend on, into the folder
 # DEBS.  What the root file system has already is not fetched again.
 download_missing()
 {
-	local suite=$1 log=$2 debs=$3 package=$4 rootfs apt
+	local suite=$1 log=$2 debs=$3 rootfs apt
+	shift 3
 
 	rootfs=$("$LAB/rootfs.sh")
 	apt=$("$LAB/apt-lists.sh" "$suite") || return 1
 	mkdir -p "$debs/partial"
-	quietly "$log" "downloading $package" "$LAB/apt.sh" "$apt" "$suite" \
+	quietly "$log" "downloading $*" "$LAB/apt.sh" "$apt" "$suite" \
 		apt-get -o Dir::State::status="$rootfs/var/lib/dpkg/status" \
 		-o Dir::Cache::archives="$debs" install --yes --download-only --no-install-recommends \
-		"$package" || die "cannot download $package"
+		"$@" || die "cannot download $*"
 }
 
 # The short hash that a cache entry's name ends in: of the words given and of

@@ -8,18 +8,20 @@
 #   /lab       scripts/lab, with the fragments of the configuration
 #   /entry     gets vmlinuz, and the modules in root/
 #   /ccache    what was compiled earlier
+# LLVM=1 in the environment has clang and lld do it.
 # The build tree is where headers of that release would be.
 
 set -eu
 
 release=$1
 tree=/usr/src/linux-headers-$release
+cc=${LLVM:+clang}
 export CCACHE_DIR=/ccache CCACHE_BASEDIR=/ksrc CCACHE_MAXSIZE=3G
 
 build()
 {
 	# A tree that is under git would add to the release what state it is in.
-	make -s -C /ksrc O="$tree" CC='ccache gcc' KBUILD_BUILD_USER=lab LOCALVERSION= \
+	make -s -C /ksrc O="$tree" CC="ccache ${cc:-gcc}" KBUILD_BUILD_USER=lab LOCALVERSION= \
 		KBUILD_BUILD_HOST=uobjscope KBUILD_BUILD_TIMESTAMP=0 -j"$(nproc)" "$@"
 }
 
