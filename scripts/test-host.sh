@@ -35,7 +35,9 @@ unit_tests()
 		else
 			check "$prefix-$name" show_and_fail
 		fi
-	done < <(sed -nE 's/^(test_\S+) .*[.]{3} (ok|FAIL|ERROR)$/\1 \2/p' "$said")
+	# A test that says what it is for has its verdict behind that, on a second line.
+	done < <(awk '/^test_[^ ]+ [(]/ { name = $1 }
+		name && / [.][.][.] (ok|FAIL|ERROR)$/ { print name, $NF; name = "" }' "$said")
 	grep -q '^Ran [1-9]' "$said" || check "$prefix-unit-tests" show_and_fail
 	# A part of a test that fails has a line of another form.
 	[ "$status" = 0 ] || [ "$failed" -gt "$before" ] ||
@@ -53,6 +55,7 @@ unit_tests invariants "$TOP/scripts/tests/test_invariants.py"
 unit_tests coverage "$TOP/scripts/tests/test_coverage.py"
 unit_tests mutants "$TOP/scripts/mutants/tests/test_mutants.py"
 PYTHONPATH=$readers unit_tests ci "$TOP/scripts/tests/test_ci.py"
+unit_tests syzkaller "$TOP/scripts/tests/test_syzkaller.py"
 unit_tests pyverbs "$TOP/scripts/tests/test_pyverbs.py"
 unit_tests matrix "$TOP/scripts/tests/test_matrix.py"
 unit_tests bench "$TOP/scripts/tests/test_bench.py"
