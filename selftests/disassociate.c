@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <linux/dma-buf.h>
 
@@ -34,6 +33,7 @@
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
 #include "common/known.h"
+#include "common/milliseconds.h"
 #include "common/page_faults.h"
 #include "common/process.h"
 #include "common/rebind.h"
@@ -1405,14 +1405,6 @@ FIXTURE_TEARDOWN(disassociate_all)
 	room_unmake_leaky(_metadata, ROOM(self));
 }
 
-static int64_t milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /*
  * VAR-15, VAR-16, DM-17, DM-16, DMABUF-13, ATT-15, UOBJ-07, UOBJ-09: Everything is alive: VARs
  * mapped here and in another process, one freed but mapped; device memory with a region,
@@ -1427,7 +1419,6 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	struct dmabuf_importer_query query;
 	struct ibv_dm *exported, *icm;
 	uint8_t blob[VAR_BLOB_MAX] = {};
-	int64_t began;
 	struct ibv_context *other;
 	struct mlx5dv_var *freed;
 	struct ibv_mr *region;
@@ -1435,7 +1426,7 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	uint32_t *map[2], id;
 	struct objects o, p;
 	struct peer peer;
-	uint64_t addr;
+	uint64_t addr, began;
 	int fd, handles;
 	size_t length, i;
 	void *op = NULL;

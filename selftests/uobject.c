@@ -2153,18 +2153,6 @@ static int make_in_children(struct ibv_context *ctx, bool objects)
 	return 0;
 }
 
-/* What KASAN holds back counts as well, until somebody asks the allocator for memory. */
-static void shrink_tasks(void)
-{
-	int fd = open("/sys/kernel/slab/task_struct/shrink", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		if (write(fd, "1", 1) != 1)
-			diag("/sys/kernel/slab/task_struct/shrink: %m");
-		close(fd);
-	}
-}
-
 /* Whether no more than a few tasks are left of so many, after ten seconds at most. */
 static bool tasks_are_gone(long before)
 {
@@ -2172,8 +2160,9 @@ static bool tasks_are_gone(long before)
 	int tries;
 
 	for (tries = 0; tries < 200; tries++) {
+		/* What KASAN holds back counts as well, until it is asked for. */
 		if (!(tries % 20))
-			shrink_tasks();
+			slab_shrink("task_struct");
 		if (slab_count("task_struct") < before + CHILDREN / 4)
 			return true;
 		nanosleep(&pause, NULL);

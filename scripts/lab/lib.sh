@@ -89,6 +89,20 @@ download_missing()
 		"$@" || die "cannot download $*"
 }
 
+# unpack_missing SUITE LOG OUT PACKAGE...: the same, unpacked in the folder OUT/root.
+unpack_missing()
+{
+	local suite=$1 log=$2 out=$3 deb
+	shift 3
+
+	download_missing "$suite" "$log" "$out/debs" "$@" || return 1
+	mkdir "$out/root"
+	for deb in "$out"/debs/*.deb; do
+		dpkg-deb -x "$deb" "$out/root" || return 1
+	done
+	rm -r "$out/debs"
+}
+
 # The short hash that a cache entry's name ends in: of the words given and of
 # the contents of the files given as @FILE.
 cache_key()

@@ -11,13 +11,9 @@ suite=forky
 
 build_llvm()
 {
-	local out=$1 deb
-	download_missing "$suite" "$CACHE/log/llvm.log" "$out/debs" clang lld llvm || return 1
-	mkdir "$out/root"
-	for deb in "$out"/debs/*.deb; do
-		dpkg-deb -x "$deb" "$out/root"
-	done
-	rm -rf "$out/debs" "$out/root/usr/share"
+	local out=$1
+	unpack_missing "$suite" "$CACHE/log/llvm.log" "$out" clang lld llvm || return 1
+	rm -rf "$out/root/usr/share"
 	# The others have a version in their names.
 	printf 'root/usr/bin/%s\n' clang ld.lld llvm-objcopy > "$out/.key-files"
 }

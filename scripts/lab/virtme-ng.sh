@@ -11,14 +11,8 @@ suite=forky
 
 build_virtme_ng()
 {
-	local out=$1 deb
-	download_missing "$suite" "$CACHE/log/virtme-ng.log" "$out/debs" virtme-ng || return 1
-	mkdir "$out/root"
-	for deb in "$out"/debs/*.deb; do
-		dpkg-deb -x "$deb" "$out/root"
-	done
-	rm -r "$out/debs"
-	printf 'root/usr/%s\n' bin/vng bin/busybox > "$out/.key-files"
+	unpack_missing "$suite" "$CACHE/log/virtme-ng.log" "$1" virtme-ng || return 1
+	printf 'root/usr/%s\n' bin/vng bin/busybox > "$1/.key-files"
 }
 
 entry=$(cache_entry "virtme-ng-$suite-$(cache_key "$("$LAB/rootfs.sh")" "@$0")" 50 build_virtme_ng)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kernel_signs.h"
 #include "text.h"
@@ -178,4 +179,18 @@ long slab_count(const char *cache)
 	if (count < 0)
 		errno = ENOENT;
 	return count;
+}
+
+void slab_shrink(const char *cache)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", cache);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, "1", 1) != 1)
+		diag("%s: %m", path);
+	close(fd);
 }

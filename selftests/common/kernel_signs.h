@@ -66,6 +66,15 @@ long kernel_number(const char *path, const char *name);
 long slab_count(const char *cache);
 
 /**
+ * slab_shrink() - have the allocator give back the free objects of a slab cache
+ * @cache: its name
+ *
+ * Also those that it keeps at hand, and counts as taken.  A cache that is not there, or cannot
+ * be asked, is left as it is; a failure is written as a diagnostic.
+ */
+void slab_shrink(const char *cache);
+
+/**
  * dmabuf_count() - count the dma-bufs of one exporter
  * @exporter: name of the module that made them
  *

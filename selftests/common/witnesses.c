@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "kernel_signs.h"
+#include "milliseconds.h"
 #include "text.h"
 #include "witnesses.h"
 
@@ -11,14 +12,6 @@ int witnesses_take(const struct device *dev, struct witnesses *witnesses)
 	witnesses->fds = fd_count();
 	witnesses->dmabufs = dmabuf_count("ib_uverbs");
 	return scope_take(&witnesses->scope) ?: rest_take_device(dev, &witnesses->device);
-}
-
-static uint64_t milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
 bool witnesses_agree(const struct device *dev, struct witnesses *witnesses, uint64_t patience)

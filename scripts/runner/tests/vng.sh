@@ -51,7 +51,7 @@ make_tarball()
 vng()
 {
 	timeout 300 "$LAB/in-rootfs.sh" --bind "$TOP:/src" --bind "$virtme:/vng" \
-		--bind "$virtme/usr/bin/busybox:/usr/bin/busybox" --bind "$w:/work" \
+		--bind "$virtme/usr/bin/busybox:/usr/bin/busybox" --bind "$w:/out" \
 		--bind "$virtme/usr/bin/busybox:/usr/sbin/poweroff" \
 		--bind "$kernel/vmlinuz:/boot/vmlinuz-$release" \
 		--bind "$kernel/root/usr/lib/modules:/usr/lib/modules:cow" \
@@ -64,7 +64,7 @@ results() { sed -n 's/.*<TEST_CASE_ID=\([^ ]*\) RESULT=\([a-z]*\)>.*/\1 \2/p' "$
 
 good_run()
 {
-	vng "$w/good" "VHCA=hcas=1 TESTS='$PROGRAMS' examples/ci/lava.sh /work/kselftest.tar" ||
+	vng "$w/good" "VHCA=hcas=1 TESTS='$PROGRAMS' examples/ci/lava.sh /out/kselftest.tar" ||
 		{ tail -n 40 "$w/good"; return 1; }
 	results "$w/good" > "$w/results"
 	local program
@@ -77,14 +77,14 @@ good_run()
 
 no_device()
 {
-	! vng "$w/bad" "VHCA=bar_phys=1 TESTS=var examples/ci/lava.sh /work/kselftest.tar" ||
+	! vng "$w/bad" "VHCA=bar_phys=1 TESTS=var examples/ci/lava.sh /out/kselftest.tar" ||
 		{ tail -n 20 "$w/bad"; echo "expected another status than 0"; return 1; }
 	[ "$(results "$w/bad")" = "setup fail" ] || { tail -n 20 "$w/bad"; return 1; }
 }
 
 no_program()
 {
-	! vng "$w/none" "VHCA=hcas=1 TESTS=no_such examples/ci/lava.sh /work/kselftest.tar" ||
+	! vng "$w/none" "VHCA=hcas=1 TESTS=no_such examples/ci/lava.sh /out/kselftest.tar" ||
 		{ tail -n 20 "$w/none"; echo "expected another status than 0"; return 1; }
 	[ "$(results "$w/none")" = "nothing-was-run fail" ] || { tail -n 20 "$w/none"; return 1; }
 }
