@@ -74,7 +74,7 @@ make_fprobe_events()
 	done << LIST
 rdma_alloc_begin_uobject end
 rdma_user_mmap_entry_insert_range end
-rdma_alloc_commit_uobject begin
+alloc_commit_idr_uobject begin
 uverbs_destroy_uobject begin
 uverbs_destroy_uobject end
 rdma_user_mmap_entry_remove begin

@@ -92,7 +92,13 @@ static u64 ufile_release(struct scope_regs *regs)
 	return id;
 }
 
-/* void rdma_alloc_commit_uobject(struct ib_uobject *uobj, ...) */
+/*
+ * void alloc_commit_fd_uobject(struct ib_uobject *uobj), alloc_commit_idr_uobject() alike
+ *
+ * The core of rdma_alloc_commit_uobject(), which clang inlines where the ioctl calls it.
+ * These two are called by pointer.  The uobject is in its ufile's list by then, which
+ * changes nothing else of what a snapshot shows.
+ */
 static u64 uobject_commit(struct scope_regs *regs)
 {
 	struct ib_uobject *uobj = argument(regs, 0);
@@ -205,7 +211,8 @@ static struct scope_probe probes[] = {
 	{ "ib_uverbs_release_file", ufile_release, .needed = true, .vital = true },
 	{ "uverbs_dmabuf_release", dmabuf_release, .needed = SCOPE_DMABUF_OBJECTS,
 	  .vital = SCOPE_DMABUF_OBJECTS },
-	{ "rdma_alloc_commit_uobject", uobject_commit, .needed = true, .counted = true },
+	{ "alloc_commit_fd_uobject", uobject_commit, .needed = true, .counted = true },
+	{ "alloc_commit_idr_uobject", uobject_commit, .counted = true },
 	{ "ib_uverbs_open", NULL },
 	{ "uverbs_destroy_uobject", uobject_destroy, .counted = true },
 	{ "uverbs_destroy_ufile_hw", ufile_destroy, .counted = true },

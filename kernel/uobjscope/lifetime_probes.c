@@ -81,7 +81,7 @@ static void dmabuf_commit(const struct dma_buf *dmabuf, const struct scope_event
 	trace_dmabuf_export(&event, uobject->token, file_inode(dmabuf->file)->i_ino, dmabuf->size);
 }
 
-/* void rdma_alloc_commit_uobject(struct ib_uobject *uobj, ...) */
+/* void alloc_commit_idr_uobject(struct ib_uobject *uobj), alloc_commit_fd_uobject() alike */
 static bool commit_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	const struct ib_uobject *uobj = scope_probe_argument(regs, 0);
@@ -530,7 +530,9 @@ static bool unmap_begin(struct scope_regs *regs, struct scope_call *call)
 struct scope_lifetime_probe scope_lifetime_probes[] = {
 	{ .symbol = "rdma_alloc_begin_uobject", .begin = alloc_begin, .end = alloc_end,
 	  .events = { "uobject_alloc" } },
-	{ .symbol = "rdma_alloc_commit_uobject", .begin = commit_begin,
+	{ .symbol = "alloc_commit_idr_uobject", .begin = commit_begin,
+	  .events = { "uobject_commit" } },
+	{ .symbol = "alloc_commit_fd_uobject", .begin = commit_begin,
 	  .events = { "uobject_commit", "dmabuf_export" } },
 	{ .symbol = "uverbs_destroy_uobject", .begin = destroy_begin, .end = destroy_end,
 	  .events = { "uobject_destroy", "uobject_destroyed" } },

@@ -56,7 +56,7 @@ void scope_dmabuf_read(struct scope_uobj_record *r, const struct ib_uobject *uob
  * The object size is checked each time, since no device may have been there to check it
  * when the module was loaded.
  *
- * Context: any; at the begin of rdma_alloc_commit_uobject().
+ * Context: any; at the begin of alloc_commit_fd_uobject().
  * Return: the dma_buf, or NULL if it is of another type
  */
 struct dma_buf *scope_dmabuf_of(const struct ib_uobject *uobj)

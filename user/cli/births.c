@@ -408,8 +408,8 @@ static struct node *find_stackless(const struct births *births, int tid)
 static bool ends_tracing(const char *function)
 {
 	static const char *const ends[] = {
-		"rdma_alloc_commit_uobject", "setup_ufile_idr_uobject", "rdma_umap_priv_init",
-		"return_to_handler",
+		"alloc_commit_fd_uobject", "alloc_commit_idr_uobject", "setup_ufile_idr_uobject",
+		"rdma_umap_priv_init", "return_to_handler",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
