@@ -76,6 +76,31 @@ physical_function()
 	rmmod mlx5_vhca && insert && return $bad
 }
 
+# By the PCI core, under the driver and with objects alive: nobody tells the driver, which
+# finds an interface that is disabled.  What the process has left is freed with its errors.
+function_level_reset()
+{
+	expect_recovery
+	expect 'infiniband .*: mlx5r_umr_'
+	grep -qw flr "/sys/bus/pci/devices/$pci/reset_method" ||
+		{ echo "expected flr in reset_method: $(cat "/sys/bus/pci/devices/$pci/reset_method")"; return 1; }
+	unbind && bind || return 1
+	before=$(of_file health failures)
+	log_begin
+	hold_begin "$DIR/hold" || return 1
+	bad=0
+	echo 1 > "/sys/bus/pci/devices/$pci/reset" || bad=1
+	condition_is reset || { echo "expected condition=reset: $(cat "$VHCA_DEBUGFS/$pci/health")"; bad=1; }
+	grep '^object ' "$VHCA_DEBUGFS/$pci/ledger" && { echo "expected that to be forgotten"; bad=1; }
+	log_since | grep -q 'mlx5_vhca: .*: reset, as its function is' ||
+		{ echo "expected a line that tells of the reset"; bad=1; }
+	# The driver loses what it had; the process must be able to end.
+	hold_end || bad=1
+	recovered || bad=1
+	[ "$(of_file health failures)" = "$before" ] || { echo "a reset was counted as a failure"; bad=1; }
+	return $bad
+}
+
 unbind_after_fatal()
 {
 	expect 'mlx5_core .*: .*(Health|health|error state)'
@@ -146,7 +171,7 @@ need_the_only_device
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
-plain="twice unbind_after_fatal"
+plain="twice unbind_after_fatal function_level_reset"
 needing_module="uars_are_cleared user_context_with_objects physical_function remove_with_faults tlp_vars"
 vhca_remember
 run_all "$plain" "$needing_module"

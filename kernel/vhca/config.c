@@ -59,7 +59,9 @@ static void vhca_config_fill_pcie(struct vhca_config_space *space,
 			2 | (type << 4), 0);
 	/* 256 bytes of payload, the driver may set what it likes. */
 	vhca_config_set(space, VHCA_CAP_PCIE + PCI_EXP_DEVCAP, 4,
-			PCI_EXP_DEVCAP_RBER | 1, 0);
+			PCI_EXP_DEVCAP_RBER | 1 |
+			(type == PCI_EXP_TYPE_ROOT_PORT ? 0 : PCI_EXP_DEVCAP_FLR),
+			0);
 	vhca_config_set(space, VHCA_CAP_PCIE + PCI_EXP_DEVCTL, 2,
 			PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN |
 			PCI_EXP_DEVCTL_READRQ_512B, 0x7fff);
@@ -217,4 +219,55 @@ void vhca_config_put(struct vhca_config_space *space, unsigned int where,
 		space->byte[where + i] = (space->byte[where + i] & ~mask) |
 					 (byte & mask);
 	}
+}
+
+/* Is a bit set that a register of two bytes has? */
+static bool vhca_config_sets(unsigned int where, unsigned int size, u32 value,
+			     unsigned int reg, u16 bit)
+{
+	unsigned int i;
+
+	for (i = 0; i < size; i++) {
+		u8 byte = value >> (8 * i);
+
+		if (where + i == reg && byte & (u8)bit)
+			return true;
+		if (where + i == reg + 1 && byte & bit >> 8)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * vhca_config_resets_function - does a write begin a function level reset?
+ * @where: offset of the first byte, in the config space of a function
+ * @size: 1, 2 or 4 bytes, all within the space
+ * @value: what is written
+ *
+ * Models PCI Express Base Specification 7.5.3.4, Device Control Register.
+ *
+ * Context: any
+ * Return: whether it does
+ */
+bool vhca_config_resets_function(unsigned int where, unsigned int size, u32 value)
+{
+	return vhca_config_sets(where, size, value, VHCA_CAP_PCIE + PCI_EXP_DEVCTL,
+				PCI_EXP_DEVCTL_BCR_FLR);
+}
+
+/**
+ * vhca_config_resets_bus - does a write reset what is below the root port?
+ * @where: offset of the first byte, in the config space of the port
+ * @size: 1, 2 or 4 bytes, all within the space
+ * @value: what is written
+ *
+ * Models PCI Express Base Specification 7.5.1.3.13, Bridge Control Register.
+ *
+ * Context: any
+ * Return: whether it does
+ */
+bool vhca_config_resets_bus(unsigned int where, unsigned int size, u32 value)
+{
+	return vhca_config_sets(where, size, value, PCI_BRIDGE_CONTROL,
+				PCI_BRIDGE_CTL_BUS_RESET);
 }

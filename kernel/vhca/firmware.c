@@ -126,9 +126,14 @@ void vhca_firmware_tick(struct vhca *v)
  * the end of remove, by when everything has been given back; if it has not
  * (the driver was in its error state, where it sends no commands), its memory
  * is about to be freed and must be forgotten at once.
+ *
+ * Before a reset the PCI core takes memory decoding away as well
+ * (pci_dev_save_and_disable()).  The driver is there still, then.
  */
 static void vhca_forget_driver(struct vhca *v)
 {
+	if (!(READ_ONCE(v->config.byte[PCI_COMMAND]) & PCI_COMMAND_MEMORY))
+		return;
 	if (!v->ledger.count && !v->cmdq_dma && !v->nr_fw_pages)
 		return;
 	vhca_ledger_reset(v, "the driver left");

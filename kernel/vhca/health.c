@@ -12,7 +12,9 @@
  * as there is none here, the device resets itself after a while.
  *
  * After the reset the device is as after power-on, but that the interface
- * shows as disabled until a driver gives it a command queue.
+ * shows as disabled until a driver gives it a command queue.  A function level
+ * reset ends the same way, without a syndrome: mlx5_core knows nothing of it
+ * until it sees that the interface is disabled.
  *
  * A syndrome without asking for a reset, and a counter that stands still, are told by
  * mlx5_core and are nothing else to it: the device works on.
@@ -193,6 +195,36 @@ static int vhca_health_fail(struct vhca *v, u8 syndrome)
 	return vhca_health_ask(v, VHCA_ASK_FAIL, syndrome);
 }
 
+/**
+ * vhca_health_reset_function - begin a function level reset
+ * @v: the device, whose firmware runs
+ *
+ * It does no DMA from now on, and config space reads as all ones until the firmware
+ * thread has reset it.  The PCI core waits for that (pci_dev_wait()).
+ *
+ * Context: any; raw spinlock of the PCI core held
+ */
+void vhca_health_reset_function(struct vhca *v)
+{
+	WRITE_ONCE(v->bus_master, false);
+	/* Pairs with vhca_health_is_resetting(). */
+	smp_store_release(&v->resetting, true);
+	vhca_firmware_wake(v);
+}
+
+/**
+ * vhca_health_is_resetting - has a function level reset begun that is not over?
+ * @v: the device
+ *
+ * Context: any
+ * Return: whether it has
+ */
+bool vhca_health_is_resetting(struct vhca *v)
+{
+	/* What was written to config space before is over, one way and the other. */
+	return smp_load_acquire(&v->resetting);
+}
+
 static void vhca_health_reset(struct vhca *v, const char *why)
 {
 	vhca_info(v, "reset, as %s\n", why);
@@ -202,6 +234,16 @@ static void vhca_health_reset(struct vhca *v, const char *why)
 	WRITE_ONCE(v->condition, VHCA_RESET);
 	vhca_cmdq_disable(v);
 	vhca_health_initializing(v, VHCA_RESET_SUPPORTED);
+}
+
+/* Config space goes back to what it was before any driver, addresses included. */
+static void vhca_health_reset_function_now(struct vhca *v)
+{
+	if (v->condition != VHCA_GONE)
+		vhca_health_reset(v, "its function is");
+	vhca_config_fill_function(v);
+	/* Pairs with vhca_health_is_resetting(). */
+	smp_store_release(&v->resetting, false);
 }
 
 /**
@@ -214,6 +256,8 @@ static void vhca_health_reset(struct vhca *v, const char *why)
 bool vhca_health_poll(struct vhca *v)
 {
 	vhca_health_answer(v);
+	if (vhca_health_is_resetting(v))
+		vhca_health_reset_function_now(v);
 	/* What would be read of the driver's requests are ones. */
 	if (v->condition == VHCA_GONE)
 		return false;

@@ -37,9 +37,12 @@ static struct vhca_config_space *vhca_root_config(struct vhca_root *root,
 {
 	struct vhca *v = vhca_root_find(root, bus->number, devfn);
 
-	/* One that has left the bus answers nothing: all ones. */
-	if (v)
-		return READ_ONCE(v->condition) == VHCA_GONE ? NULL : &v->config;
+	/* One that has left the bus, or is being reset, answers nothing: all ones. */
+	if (v) {
+		if (READ_ONCE(v->condition) == VHCA_GONE || vhca_health_is_resetting(v))
+			return NULL;
+		return &v->config;
+	}
 	return bus->number == 0 && devfn == 0 ? root->port : NULL;
 }
 
@@ -60,6 +63,14 @@ static int vhca_config_read(struct pci_bus *bus, unsigned int devfn,
 	return PCIBIOS_SUCCESSFUL;
 }
 
+static void vhca_root_reset(struct vhca_root *root)
+{
+	unsigned int i;
+
+	for (i = 0; i < root->nr_functions; i++)
+		vhca_health_reset_function(root->functions[i]);
+}
+
 static int vhca_config_write(struct pci_bus *bus, unsigned int devfn,
 			     int where, int size, u32 value)
 {
@@ -72,10 +83,15 @@ static int vhca_config_write(struct pci_bus *bus, unsigned int devfn,
 		return PCIBIOS_DEVICE_NOT_FOUND;
 	vhca_config_put(space, where, size, value);
 	v = vhca_root_find(root, bus->number, devfn);
+	if (!v) {
+		if (vhca_config_resets_bus(where, size, value))
+			vhca_root_reset(root);
+		return PCIBIOS_SUCCESSFUL;
+	}
 	/* The firmware thread looks at it before each access to memory. */
-	if (v)
-		WRITE_ONCE(v->bus_master, space->byte[PCI_COMMAND] &
-					  PCI_COMMAND_MASTER);
+	WRITE_ONCE(v->bus_master, space->byte[PCI_COMMAND] & PCI_COMMAND_MASTER);
+	if (vhca_config_resets_function(where, size, value))
+		vhca_health_reset_function(v);
 	return PCIBIOS_SUCCESSFUL;
 }
 

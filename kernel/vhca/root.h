@@ -77,6 +77,8 @@ void vhca_config_fill_function(struct vhca *v);
 void vhca_config_fill_port(struct vhca_root *root);
 u32 vhca_config_get(const struct vhca_config_space *space, unsigned int where,
 		    unsigned int size);
+bool vhca_config_resets_function(unsigned int where, unsigned int size, u32 value);
+bool vhca_config_resets_bus(unsigned int where, unsigned int size, u32 value);
 void vhca_config_put(struct vhca_config_space *space, unsigned int where,
 		     unsigned int size, u32 value);
 

@@ -12,7 +12,7 @@
  * firmware thread adds or removes objects, as it may drop the lock within a
  * command; who wants them gone asks the thread, one at a time under
  * @ask_lock.  Config space accessors run under a raw spinlock of the PCI core
- * and touch only @config, @bus_master and @condition.
+ * and touch only @config, @bus_master, @condition and @resetting.
  */
 #ifndef VHCA_H
 #define VHCA_H
@@ -208,7 +208,7 @@ struct vhca_watch {
  * enum vhca_condition - how the device is, see health.c
  * @VHCA_HEALTHY: it works
  * @VHCA_FAILED: it has had a fatal error and does nothing
- * @VHCA_RESET: it was reset after that, and no driver has come yet
+ * @VHCA_RESET: it was reset, after that or by the PCI core, and no driver has come yet
  * @VHCA_GONE: it is no longer on the bus, see presence.c
  */
 enum vhca_condition {
@@ -275,6 +275,7 @@ enum vhca_gap {
  * @failures: how often it has failed
  * @stalled: the health counter stands still
  * @failed_at: when it did so last, in jiffies
+ * @resetting: a function level reset has begun
  * @ask_lock: one request to the firmware thread at a time
  * @ask: the request
  * @ask_syndrome: of a fatal error
@@ -337,6 +338,7 @@ struct vhca {
 	u64			failures;
 	bool			stalled;
 	unsigned long		failed_at;
+	bool			resetting;
 	struct mutex		ask_lock;	/* a request to the thread */
 	enum vhca_ask		ask;
 	u8			ask_syndrome;
@@ -489,6 +491,8 @@ enum vhca_request vhca_cmdq_request(struct vhca *v);
 void vhca_health_init(struct vhca *v);
 bool vhca_health_poll(struct vhca *v);
 int vhca_health_ask(struct vhca *v, enum vhca_ask ask, u8 syndrome);
+void vhca_health_reset_function(struct vhca *v);
+bool vhca_health_is_resetting(struct vhca *v);
 void vhca_health_power_on(struct vhca *v);
 u8 vhca_health_syndrome(struct vhca *v);
 int vhca_health_write(struct vhca *v, char *text);

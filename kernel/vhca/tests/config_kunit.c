@@ -267,6 +267,36 @@ static void config_port_window(struct kunit *test)
 	v->root->port = NULL;
 }
 
+/* Written as two bytes, as four with the status behind it, or as its own byte. */
+static void config_function_level_reset(struct kunit *test)
+{
+	u8 control = find_capability(test, PCI_CAP_ID_EXP) + PCI_EXP_DEVCTL;
+
+	KUNIT_EXPECT_TRUE(test, get(test, control - PCI_EXP_DEVCTL + PCI_EXP_DEVCAP, 4) &
+				PCI_EXP_DEVCAP_FLR);
+	KUNIT_EXPECT_TRUE(test, vhca_config_resets_function(control, 2, 0xa810));
+	KUNIT_EXPECT_TRUE(test, vhca_config_resets_function(control, 4, 0x8000));
+	KUNIT_EXPECT_TRUE(test, vhca_config_resets_function(control + 1, 1, 0x80));
+	KUNIT_EXPECT_TRUE(test, vhca_config_resets_function(control - 2, 4, 0x80000000));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_function(control, 2, 0x7fff));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_function(control, 1, 0xff));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_function(control + 2, 2, 0xffff));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_function(control - 4, 4, ~0));
+	/* The bit itself cannot be read. */
+	put(test, control, 2, 0xffff);
+	KUNIT_EXPECT_EQ(test, get(test, control, 2), 0x7fff);
+}
+
+static void config_bus_reset(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, vhca_config_resets_bus(PCI_BRIDGE_CONTROL, 2,
+						       PCI_BRIDGE_CTL_BUS_RESET));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_bus(PCI_BRIDGE_CONTROL, 2,
+							(u16)~PCI_BRIDGE_CTL_BUS_RESET));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_bus(PCI_BRIDGE_CONTROL + 1, 1, 0xff));
+	KUNIT_EXPECT_FALSE(test, vhca_config_resets_bus(PCI_INTERRUPT_LINE, 2, 0xffff));
+}
+
 static void config_root_find(struct kunit *test)
 {
 	struct vhca *v = test->priv;
@@ -299,6 +329,8 @@ static struct kunit_case vhca_config_cases[] = {
 	KUNIT_CASE(config_msix),
 	KUNIT_CASE(config_function_below_port),
 	KUNIT_CASE(config_port_window),
+	KUNIT_CASE(config_function_level_reset),
+	KUNIT_CASE(config_bus_reset),
 	KUNIT_CASE(config_root_find),
 	{}
 };
