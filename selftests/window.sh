@@ -11,7 +11,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/window_lib.sh
 . "$DIR/window_lib.sh"
 
-ROUNDS=20
+ROUNDS=${ROUNDS:-20}
 
 kernel_hands_out_memory()
 {
