@@ -14,6 +14,7 @@
 #include "common/bed.h"
 #include "common/helper_module.h"
 #include "common/importer.h"
+#include "common/unbind.h"
 
 #define DM_SIZE	8192
 
@@ -46,22 +47,10 @@ FIXTURE_SETUP(importer_device)
 
 FIXTURE_TEARDOWN(importer_device)
 {
+	/* Whatever was seen, others need the device. */
+	EXPECT_EQ(0, _unbind_mend());
 	EXPECT_EQ(0, close(self->imp));
 	bed_mark(_metadata, "end");
-}
-
-static int driver_do(const char *what, const char *pci)
-{
-	char path[64];
-	int fd, err;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/mlx5_core/%s", what);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	err = write(fd, pci, strlen(pci)) < 0 ? errno : 0;
-	close(fd);
-	return err;
 }
 
 /* Others want the device after us; the driver loads its part for RDMA later. */
@@ -97,25 +86,25 @@ TEST_F_TIMEOUT(importer_device, unbound, 120)
 	struct dmabuf_importer_export export = { .size = DM_SIZE };
 	uint32_t id, second;
 
+	real_device_must_allow(&self->dev, "unbind");
 	importer_export(self->imp, &export);
 	importer_attach(self->imp, self->dev.pci, export.fd, P2P, 0, &id);
 	importer_map(self->imp, id);
 	/* The driver of the device has no part in what is mapped for it. */
 	marker_expect("WARNING: .*kernel/dma/debug[.]c:.* at dma_debug_device_change");
 	marker_expect("DMA-API: (.*pending DMA allocations while released|Mapped at:)");
-	ASSERT_EQ(0, driver_do("unbind", self->dev.pci));
+	unbind(&self->dev, UNBIND_FUNCTION);
 	importer_unmap(self->imp, id);
 	importer_map(self->imp, id);
 	/* A function without a driver is a device all the same. */
 	importer_attach(self->imp, self->dev.pci, export.fd, P2P, 0, &second);
 	importer_map(self->imp, second);
-	ASSERT_EQ(0, driver_do("bind", self->dev.pci));
+	bind_again(&self->dev);
 	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_WAIT_UNMAPPED, 0);
 	importer_detach(self->imp, id);
 	importer_detach(self->imp, second);
 	ASSERT_GIVEN_BACK(&export, 2U, 3U);
 	ASSERT_EQ(0, close(export.fd));
-	ASSERT_EQ(NULL, device_wait());
 }
 
 /* What the virtual HCA was loaded with, for loading it again. */

@@ -23,6 +23,7 @@
 #include "common/kernel_signs.h"
 #include "common/peer_msg.h"
 #include "common/rdma_show.h"
+#include "common/unbind.h"
 #include "common/var_ops.h"
 
 #define DM_SIZE	8192
@@ -1177,40 +1178,6 @@ TEST_F_TIMEOUT(observe, deref_fails_nothing_else, 90)
 	ASSERT_EQ(0, munmap(reads, sizeof(*reads)));
 }
 
-/* Write the PCI address to a file of the driver. */
-static int write_address(const struct device *dev, const char *name)
-{
-	char path[96];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/mlx5_core/%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	n = write(fd, dev->pci, strlen(dev->pci));
-	close(fd);
-	return n < 0 ? errno : 0;
-}
-
-/* Until there is a device again, for at most ten seconds. */
-static int bind_again(const struct device *dev)
-{
-	struct ibv_context *ctx = NULL;
-	int tries, err;
-
-	err = write_address(dev, "bind");
-	for (tries = 0; !err && !ctx && tries < 200; tries++) {
-		ctx = device_open(dev);
-		if (!ctx)
-			usleep(50000);
-	}
-	if (!ctx)
-		return err ? err : ETIMEDOUT;
-	ibv_close_device(ctx);
-	return device_warm_up(dev);
-}
-
 /*
  * The device goes, and the process and its descriptors stay: the ufile is
  * disassociated, its hardware objects are gone, and what is left is what a close
@@ -1224,10 +1191,10 @@ TEST_F_TIMEOUT(observe, unbound, 120)
 
 	raw_var_alloc(self->ctx->cmd_fd, 0, &var);
 	ASSERT_EQ(0, _map(self->ctx, var.length, MAP_SHARED, var.mmap_off, &map));
-	ASSERT_EQ(0, write_address(&self->bed.dev, "unbind"));
+	unbind(&self->bed.dev, UNBIND_FUNCTION);
 	err = scope_take(&self->counts.scope);
 	/* Whatever was seen, other tests need the device. */
-	ASSERT_EQ(0, bind_again(&self->bed.dev));
+	bind_again(&self->bed.dev);
 	ASSERT_EQ(0, err);
 
 	ASSERT_NONE(DEVICE, OUR_DEVICE);

@@ -9,9 +9,7 @@
  * Documentation/uobjscope.rst.
  */
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/mlx5-abi.h>
@@ -21,6 +19,7 @@
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
+#include "common/capability.h"
 #include "common/dm_ops.h"
 #include "common/kernel_counts.h"
 #include "common/uverbs_ioctl.h"
@@ -88,6 +87,7 @@ FIXTURE_SETUP(sw_icm)
 
 FIXTURE_TEARDOWN(sw_icm)
 {
+	EXPECT_EQ(0, vhca_write(&self->bed.dev, "faults", "clear\n"));
 	if (self->ctx) {
 		EXPECT_EQ(0, ibv_dealloc_pd(self->pd));
 		EXPECT_EQ(0, ibv_close_device(self->ctx));
@@ -324,18 +324,6 @@ TEST_F(sw_icm, dm_12_no_mapping)
 	dm_free(dm);
 }
 
-static int set_capability(int capability, bool on)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return errno;
-	data[capability / 32].effective &= ~(1u << capability % 32);
-	data[capability / 32].effective |= (uint32_t)on << capability % 32;
-	return syscall(SYS_capset, &header, data) ? errno : 0;
-}
-
 /*
  * DM-11, ERRNO-DM: It takes two capabilities, and without them the device hears
  * nothing.
@@ -348,9 +336,9 @@ TEST_F(sw_icm, dm_11_capabilities)
 
 	LOOK();
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
-		ASSERT_EQ(0, set_capability(needed[i], false));
+		ASSERT_EQ(0, capability_set(needed[i], false));
 		EXPECT_EQ(EPERM, sw_icm_alloc(self->ctx, variant->type, BLOCK, 0, &dm));
-		ASSERT_EQ(0, set_capability(needed[i], true));
+		ASSERT_EQ(0, capability_set(needed[i], true));
 	}
 	LOOK();
 	ASSERT_UNCHANGED();

@@ -9,7 +9,6 @@
  * resource tracking.
  */
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -31,6 +30,7 @@
 #include "common/connection.h"
 #include "common/dm_ops.h"
 #include "common/entry_ops.h"
+#include "common/file_max.h"
 #include "common/helper_module.h"
 #include "common/kernel_counts.h"
 #include "common/kernel_signs.h"
@@ -62,6 +62,8 @@ FIXTURE(uobject)
 
 FIXTURE_SETUP(uobject)
 {
+	/* Of a test that ran out of time. */
+	helper_unload("slow_function");
 	if (!bed_make(_metadata, &self->bed, true) ||
 	    !counts_begin(_metadata, &self->bed, &self->counts))
 		return;
@@ -80,6 +82,8 @@ FIXTURE_SETUP(uobject)
 
 FIXTURE_TEARDOWN(uobject)
 {
+	/* Of a test that failed. */
+	helper_unload("slow_function");
 	if (self->at && _metadata->exit_code != KSFT_PASS)
 		TH_LOG("it was at the case %s", self->at);
 	EXPECT_EQ(0, vhca_write(&self->bed.dev, "faults", "clear\n"));
@@ -1855,35 +1859,6 @@ TEST_F(uobject, uobj_13_unlocked_before_it_is_put)
 	ASSERT_UFILE(2, 0);
 }
 
-/* Take a capability from what is in effect, or give it back. */
-static int set_effective(int capability, bool on)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-	uint32_t *effective = &data[CAP_TO_INDEX(capability)].effective;
-
-	if (syscall(SYS_capget, &header, data))
-		return errno;
-	if (on)
-		*effective |= CAP_TO_MASK(capability);
-	else
-		*effective &= ~CAP_TO_MASK(capability);
-	return syscall(SYS_capset, &header, data) ? errno : 0;
-}
-
-static int write_file_max(const char *text)
-{
-	int fd = open("/proc/sys/fs/file-max", O_WRONLY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
-
 /*
  * UOBJ-14: There is no file to be had for a completion channel, as the system has too
  * many: ENFILE for who may not exceed that.  The uobject that was made is freed, and the
@@ -1891,21 +1866,14 @@ static int write_file_max(const char *text)
  */
 TEST_F(uobject, uobj_14_no_file)
 {
-	int i, fd, wrong = 0, failed = 0;
-	char *usual;
+	int i, fd, wrong = 0;
+	struct file_max max;
 
-	usual = text_read("/proc/sys/fs/file-max");
-	ASSERT_NE(NULL, usual);
 	LOOK();
-	ASSERT_EQ(0, write_file_max("1"));
-	failed = set_effective(CAP_SYS_ADMIN, false);
-	for (i = 0; i < 100 && !failed; i++)
+	ASSERT_EQ(0, file_max_reach(&max, &self->bed.dev));
+	for (i = 0; i < 100; i++)
 		wrong += make_channel(self->ctx, &fd) != ENFILE;
-	failed = failed ?: set_effective(CAP_SYS_ADMIN, true);
-	/* Whatever was seen, others need files. */
-	EXPECT_EQ(0, write_file_max(usual));
-	free(usual);
-	ASSERT_EQ(0, failed);
+	ASSERT_EQ(0, file_max_restore(&max));
 	ASSERT_EQ(0, wrong);
 	LOOK();
 	ASSERT_UNCHANGED();

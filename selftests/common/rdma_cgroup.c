@@ -80,8 +80,12 @@ const char *rdma_cgroup_make(struct rdma_cgroup *group)
 	if (!has_word(path, "rdma"))
 		reason = "cgroup2 has no controller rdma: build the kernel with CONFIG_CGROUP_RDMA";
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
-	if (!reason && write_text(path, "+rdma"))
-		reason = "controller rdma cannot be used: move all processes out of the root group";
+	if (!reason && !has_word(path, "rdma")) {
+		if (write_text(path, "+rdma"))
+			reason = "controller rdma cannot be used: move all processes out of the root group";
+		else
+			snprintf(group->control, sizeof(group->control), "%s", path);
+	}
 	if (!reason && !find_procs(group, root))
 		reason = "/proc/self/cgroup has no line of version 2: mount cgroup2";
 	snprintf(group->path, sizeof(group->path), "%s/uobjscope-%d", root, getpid());
@@ -98,6 +102,8 @@ int rdma_cgroup_remove(struct rdma_cgroup *group)
 
 	if (rmdir(group->path) && errno != ENOENT)
 		err = errno;
+	if (!err && group->control[0])
+		err = write_text(group->control, "-rdma");
 	if (group->mounted[0] && (umount(group->mounted) || rmdir(group->mounted)) && !err)
 		err = errno;
 	return err;

@@ -18,11 +18,13 @@
  * struct rdma_cgroup - the group
  * @path: its folder, below a cgroup file system of version 2
  * @procs: file that lists the processes of the group that the process came from
+ * @control: file that lists the controllers in use, empty if rdma was one of them
  * @mounted: folder that the file system was mounted to for it, empty if it was there
  */
 struct rdma_cgroup {
 	char path[128];
 	char procs[192];
+	char control[96];
 	char mounted[64];
 };
 
