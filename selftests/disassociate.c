@@ -1458,6 +1458,8 @@ TEST_F_TIMEOUT(disassociate_all, var_15_dm_17_dmabuf_13_all_live, TIMEOUT)
 	importer_map(self->imp, id);
 	mr_reg_dmabuf(p.pd, 0, DM_SIZE, fd, &region);
 	icm = mlx5dv_alloc_dm(self->ctx, &dm_attr, &icm_attr);
+	if (!icm)
+		ASSERT_EQ(EOPNOTSUPP, errno);
 	LOOK();
 	handles = scope_count(&self->counts.scope, UOBJSCOPE_UOBJ, OURS("class=idr state=live"));
 	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), "ref=2 kref=3 revoked=0");

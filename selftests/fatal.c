@@ -189,7 +189,7 @@ TEST_F(fatal, with_live_objects)
 TEST_F(fatal, unusable_words)
 {
 	static const char *const bad[] = {
-		"", "\n", "nonsense", "fatal syndrome=0", "fatal syndrome=256", "fatal syndrome",
+		"\n", "nonsense", "fatal syndrome=0", "fatal syndrome=256", "fatal syndrome",
 		"fatal nonsense=1", "fatalsyndrome=1", "report syndrome=0", "report now",
 		"stall syndrome=1", "clear all",
 	};
@@ -197,8 +197,6 @@ TEST_F(fatal, unusable_words)
 
 	marker_expect("mlx5_vhca: .*: health: got ");
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		if (!bad[i][0])
-			continue;
 		ASSERT_EQ(EINVAL, vhca_write(&self->bed.dev, "health", bad[i]));
 		ASSERT_TRUE(health_is(&self->bed.dev, "healthy"));
 	}

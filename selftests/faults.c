@@ -606,11 +606,13 @@ static void *slow_pd(void *arg)
  */
 TEST_F(faults, delay_keeps_nothing_else)
 {
+	const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
 	struct slow_pd slow = { .ctx = self->ctx };
 	static char memory[4096];
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	pthread_t thread;
+	int tries;
 
 	pd = ibv_alloc_pd(self->ctx);
 	ASSERT_NE(NULL, pd);
@@ -621,8 +623,9 @@ TEST_F(faults, delay_keeps_nothing_else)
 
 	WRITE("opcode=ALLOC_PD delay_ms=600000\n");
 	ASSERT_EQ(0, pthread_create(&thread, NULL, slow_pd, &slow));
-	while (!rule_number(&self->bed.dev, 0, "hits"))
-		sched_yield();
+	for (tries = 0; tries < 5000 && !rule_number(&self->bed.dev, 0, "hits"); tries++)
+		nanosleep(&pause, NULL);
+	ASSERT_EQ((uint64_t)1, rule_number(&self->bed.dev, 0, "hits"));
 	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
 	ASSERT_NE(NULL, mr);
 	mr_dereg(mr);

@@ -267,7 +267,7 @@ TEST_F(memory_use, uobj_02_given_back)
 		for (i = 0; i < variant->objects; i++) {
 			for (call = 0; variant->calls[call]; call++) {
 				err = variant->calls[call](&self->scene);
-				if (err == EOPNOTSUPP && !call)
+				if (err == EOPNOTSUPP && !call && !i && !round)
 					SKIP(return, "the device or the kernel has none");
 				ASSERT_EQ(0, err)
 					TH_LOG("call %d of object %d in round %d", call, i, round);

@@ -411,6 +411,7 @@ TEST_F(order, order_06_each_mapping_is_born)
 	if (!child)
 		_exit(0);
 	ASSERT_EQ(child, waitpid(child, &status, 0));
+	ASSERT_EQ(0, status);
 	ASSERT_EQ(0, ibv_close_device(ctx));
 	trace_end(&self->trace);
 	at = trace_find(&self->trace, 0, "ufile_open");

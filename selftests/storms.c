@@ -855,10 +855,10 @@ TEST_F_TIMEOUT(storms, con_11_dmabuf_region_against_free, TIMEOUT)
 #define KEPT	6
 
 /*
- * Of each kind some, until this process is killed.  No region on a dma-buf of its own: that
+ * Of each kind some, until this process is killed; how many VARs, is told.  No region on a dma-buf of its own: that
  * outlives the context for a moment, which kernels before 7.3 cannot take (L01).
  */
-static void hoard(struct storm_thread *t, const struct device *dev)
+static void hoard(struct storm_thread *t, const struct device *dev, unsigned int *made)
 {
 	struct ibv_context *ctx = device_open(dev);
 	struct mlx5dv_var *var[KEPT] = {};
@@ -878,7 +878,7 @@ static void hoard(struct storm_thread *t, const struct device *dev)
 		case 0:
 			if (var[i])
 				mlx5dv_free_var(var[i]);
-			_var_alloc(ctx, 0, &var[i]);
+			*made += !_var_alloc(ctx, 0, &var[i]);
 			break;
 		case 1:
 			/* A process must not have too many. */
@@ -927,10 +927,13 @@ TEST_F_TIMEOUT(storms, con_12_sigkill, TIMEOUT)
 	struct storm_thread t = { .state = storm_seed(_metadata->name) };
 	int rounds = 0, status;
 	struct timespec delay;
+	unsigned int *made;
 	pid_t pid[2];
 	int i;
 
 	need_dmabufs();
+	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)made);
 	do {
 		for (i = 0; i < 2; i++) {
 			t.state += i;
@@ -938,7 +941,7 @@ TEST_F_TIMEOUT(storms, con_12_sigkill, TIMEOUT)
 			ASSERT_LE(0, pid[i]);
 			if (!pid[i]) {
 				prctl(PR_SET_PDEATHSIG, SIGKILL);
-				hoard(&t, &self->bed.dev);
+				hoard(&t, &self->bed.dev, made);
 			}
 		}
 		delay = (struct timespec){ .tv_nsec = storm_random(&t, 100 * 1000 * 1000) };
@@ -951,7 +954,10 @@ TEST_F_TIMEOUT(storms, con_12_sigkill, TIMEOUT)
 			ASSERT_EQ(SIGKILL, WTERMSIG(status));
 		}
 	} while (++rounds < 3 || time(NULL) < end);
-	TH_LOG("%d rounds", rounds);
+	TH_LOG("%d rounds, %u VARs", rounds, *made);
+	/* Somebody who was killed had made something. */
+	ASSERT_LT(0U, *made);
+	ASSERT_EQ(0, munmap(made, sizeof(*made)));
 }
 
 #define SHARERS	4

@@ -170,8 +170,7 @@ static int device_make_dmabuf_region(struct ibv_context *ctx, struct ibv_pd *pd)
 	err = _raw_dmabuf_export(ctx->cmd_fd, raw_dm_off(dm.page_idx), &fd);
 	if (!err) {
 		mr = ibv_reg_dmabuf_mr(pd, 0, 4096, 0, fd, IBV_ACCESS_LOCAL_WRITE);
-		if (!mr || ibv_dereg_mr(mr))
-			err = errno;
+		err = mr ? ibv_dereg_mr(mr) : errno;
 		close(fd);
 	}
 	if (_raw_dm_free(ctx->cmd_fd, dm.handle) && !err)
@@ -185,17 +184,16 @@ static int device_make_regions(struct ibv_context *ctx)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_mr *mr;
 	static char buf[64];
-	int err;
+	int err, later;
 
 	if (!pd)
 		return errno;
 	err = device_make_dmabuf_region(ctx, pd);
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
-	if (!mr || ibv_dereg_mr(mr))
-		err = errno;
-	if (ibv_dealloc_pd(pd))
-		err = errno;
-	return err;
+	later = mr ? ibv_dereg_mr(mr) : errno;
+	err = err ?: later;
+	later = ibv_dealloc_pd(pd);
+	return err ?: later;
 }
 
 int device_warm_up(const struct device *dev)
