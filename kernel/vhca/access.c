@@ -253,7 +253,7 @@ static bool vhca_walk_strided(struct vhca_walk *w, const struct vhca_mkey *mkey,
 	u32 bytes = be32_to_cpu(head->bytes);
 	u64 round;
 
-	if (!bytes || entries >= mkey->octowords)
+	if (!bytes || !entries || entries >= mkey->octowords)
 		return false;
 	round = div_u64_rem(offset, bytes, &bytes);
 	offset = bytes;

@@ -86,6 +86,72 @@ void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len)
 }
 
 /**
+ * vhca_doorbell_init - make a doorbell record of the driver's accessible
+ * @v: the device
+ * @address: where it begins, a DMA address
+ * @words: how many words of it are used
+ * @doorbell: the record
+ *
+ * A record lies in one page.  Drivers did not always look whether the one that a user names
+ * does (mlx5_ib_db_map_user()), and the next page is somebody else's.
+ *
+ * Context: firmware thread
+ * Return: MLX5_CMD_STAT_OK, or BAD_PARAM_ERR if it is not aligned or not RAM
+ */
+u8 vhca_doorbell_init(struct vhca *v, u64 address, unsigned int words, __be32 **doorbell)
+{
+	u32 len = words * sizeof(__be32);
+
+	if (!IS_ALIGNED(address, len))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	*doorbell = vhca_dma_pointer(v, address, len);
+	return *doorbell ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+}
+
+/**
+ * vhca_doorbell_mark - write to a doorbell record, where that does no harm
+ * @word: the word
+ * @mark: what is to be there
+ *
+ * A device only reads such a record, so the driver lets users give memory for it that they
+ * may read and not write: a page of a file, of the page cache.  Memory that belongs to
+ * nobody else is anonymous, or the kernel's own.
+ *
+ * Context: firmware thread
+ * Return: whether it is there
+ */
+bool vhca_doorbell_mark(__be32 *word, u32 mark)
+{
+	/* Memory of KUnit may be vmalloc()'s. */
+	if (virt_addr_valid(word)) {
+		struct folio *folio = virt_to_folio(word);
+
+		if (!folio_test_slab(folio) && !folio_test_anon(folio) &&
+		    READ_ONCE(folio->mapping))
+			return false;
+	}
+	WRITE_ONCE(*word, cpu_to_be32(mark));
+	return true;
+}
+
+/**
+ * vhca_calloc - memory for a list of what a command makes
+ * @v: the device
+ * @n: entries
+ * @size: bytes of each
+ *
+ * Context: firmware thread, within a command
+ * Return: the list, of zeros, to be freed by kvfree(), or NULL
+ */
+void *vhca_calloc(struct vhca *v, size_t n, size_t size)
+{
+	/* vmalloc() cannot be kept from the reserves. */
+	if (v->gfp != GFP_KERNEL)
+		return kcalloc(n, size, v->gfp);
+	return kvcalloc(n, size, GFP_KERNEL);
+}
+
+/**
  * vhca_buffer_init - make a queue of the driver accessible
  * @v: the device
  * @buffer: to be filled
@@ -122,8 +188,7 @@ u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 
 	buffer->offset = offset;
 	buffer->nr_pages = DIV_ROUND_UP_ULL(end, page_size);
-	buffer->pages = kvcalloc(buffer->nr_pages, sizeof(*buffer->pages),
-				 GFP_KERNEL);
+	buffer->pages = vhca_calloc(v, buffer->nr_pages, sizeof(*buffer->pages));
 	if (!buffer->pages)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	for (i = 0; i < buffer->nr_pages; i++) {

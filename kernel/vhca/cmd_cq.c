@@ -67,8 +67,7 @@ static u8 vhca_cq_doorbell(struct vhca *v, struct vhca_cq *cq,
 			.id	= vhca_field(cqc, VHCA_CQC_DBR_UMEM_ID),
 			.offset	= doorbell,
 		}, cmd, &cq->doorbell);
-	cq->doorbell = vhca_dma_pointer(v, doorbell, 2 * sizeof(__be32));
-	return cq->doorbell ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return vhca_doorbell_init(v, doorbell, 2, &cq->doorbell);
 }
 
 /* Where CREATE_CQ has the entries, if that is in registered memory. */
@@ -78,6 +77,7 @@ static struct vhca_umem_place vhca_cq_place(const void *in)
 		.id	= vhca_field(in, VHCA_CREATE_CQ_UMEM_ID),
 		.offset	= (u64)vhca_field(in, VHCA_CREATE_CQ_UMEM_OFFSET) << 32 |
 			  vhca_field(in, VHCA_CREATE_CQ_UMEM_OFFSET + 1),
+		.write	= true,
 	};
 }
 
@@ -126,7 +126,8 @@ static u8 vhca_cq_init(struct vhca *v, struct vhca_cq *cq,
  * The driver arms a queue with a write to a UAR page, which is not watched,
  * and by writing the same word to the doorbell record before.  The first such
  * word is 0, which the record holds already, so a different one is put there;
- * the driver never reads it.
+ * the driver never reads it.  Where it cannot be put there, a queue that nobody
+ * has armed yet is taken for armed, which is one event too many.
  *
  * Return: MLX5_CMD_STAT_*
  */
@@ -135,7 +136,7 @@ u8 vhca_cmd_create_cq(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_cq *cq;
 	u8 status;
 
-	cq = kzalloc_obj(*cq);
+	cq = kzalloc_obj(*cq, v->gfp);
 	if (!cq)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	status = vhca_cq_init(v, cq, cmd);
@@ -147,7 +148,7 @@ u8 vhca_cmd_create_cq(struct vhca *v, struct vhca_cmd *cmd)
 		return status;
 	}
 	cq->answered = VHCA_CQ_UNANSWERED;
-	WRITE_ONCE(cq->doorbell[VHCA_CQ_ARM], cpu_to_be32(cq->answered));
+	vhca_doorbell_mark(&cq->doorbell[VHCA_CQ_ARM], cq->answered);
 	vhca_cmd_set_number(cmd, cq->object.id);
 	return MLX5_CMD_STAT_OK;
 }
@@ -199,14 +200,19 @@ static u8 vhca_cq_resize(struct vhca *v, struct vhca_cq *cq, struct vhca_cmd *cm
 	if (MLX5_GET(modify_cq_in, cmd->in, cq_umem_valid) ||
 	    entry > VHCA_CQE_128_PAD || log_size > VHCA_LOG_MAX_CQ_SIZE)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	/*
+	 * Libraries keep the size of an entry.  The driver takes any from a user for the
+	 * memory that it pins (resize_user()), and names one of two to the device.
+	 */
+	if (vhca_cq_log_entry(entry) != cq->log_entry)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	if (vhca_cq_used(cq) >= min(BIT(log_size), BIT(cq->log_size)))
 		return MLX5_CMD_STAT_BAD_SIZE_OUTS_CQES_ERR;
-	entry = vhca_cq_log_entry(entry);
 	status = vhca_buffer_init(v, &buffer,
 				  MLX5_ADDR_OF(modify_cq_in, cmd->in, pas),
 				  nr_pas, MLX5_GET(cqc, cqc, log_page_size),
 				  MLX5_GET(cqc, cqc, page_offset),
-				  1ULL << (log_size + entry));
+				  1ULL << (log_size + cq->log_entry));
 	if (status)
 		return status;
 	if (!vhca_cq_write(cq, &last)) {
@@ -216,7 +222,6 @@ static u8 vhca_cq_resize(struct vhca *v, struct vhca_cq *cq, struct vhca_cmd *cm
 	vhca_buffer_exit(&cq->buffer);
 	cq->buffer = buffer;
 	cq->log_size = log_size;
-	cq->log_entry = entry;
 	return MLX5_CMD_STAT_OK;
 }
 

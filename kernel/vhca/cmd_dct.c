@@ -44,7 +44,7 @@ u8 vhca_cmd_create_dct(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_qp *qp;
 	u8 status;
 
-	qp = kzalloc_obj(*qp);
+	qp = kzalloc_obj(*qp, v->gfp);
 	if (!qp)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	vhca_dct_context(qp, dctc);

@@ -71,7 +71,7 @@ u8 vhca_cmd_create_eq(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_eq *eq;
 	u8 status;
 
-	eq = kzalloc_obj(*eq);
+	eq = kzalloc_obj(*eq, v->gfp);
 	if (!eq)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	status = vhca_eq_init(v, eq, cmd);

@@ -80,7 +80,7 @@ u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd)
 
 	if (type >= BITS_PER_TYPE(types) || !(types & BIT_ULL(type)))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	general = kzalloc_obj(*general);
+	general = kzalloc_obj(*general, v->gfp);
 	if (!general)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	general->type = type;

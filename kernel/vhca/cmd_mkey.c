@@ -192,7 +192,7 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 	octowords = max(octowords, DIV_ROUND_UP(given, VHCA_OCTOWORD));
 	octowords = ALIGN(octowords, VHCA_XLT_UNIT);
 
-	mkey = kzalloc_obj(*mkey);
+	mkey = kzalloc_obj(*mkey, v->gfp);
 	if (!mkey)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	memcpy(mkey->context, mkc, sizeof(mkey->context));
@@ -201,7 +201,7 @@ u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd)
 		goto err_release;
 	mkey->octowords = octowords;
 	if (octowords) {
-		mkey->xlt = kvcalloc(octowords, VHCA_OCTOWORD, GFP_KERNEL);
+		mkey->xlt = vhca_calloc(v, octowords, VHCA_OCTOWORD);
 		if (!mkey->xlt) {
 			status = MLX5_CMD_STAT_NO_RES_ERR;
 			goto err_release;

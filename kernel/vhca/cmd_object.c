@@ -49,7 +49,7 @@ u8 vhca_cmd_create_plain(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_object *object;
 	u8 status;
 
-	object = kzalloc_obj(*object);
+	object = kzalloc_obj(*object, v->gfp);
 	if (!object)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	status = vhca_ledger_add(v, object, cmd->row->kind, cmd);

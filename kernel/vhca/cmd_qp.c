@@ -112,7 +112,8 @@ static u8 vhca_qp_use(struct vhca *v, struct vhca_qp *qp, const struct vhca_cmd 
 	u8 status;
 
 	for (i = 0; i < ARRAY_SIZE(uses); i++) {
-		if (!uses[i].id)
+		/* 0 stands for none, but that no user has a queue pair in no PD. */
+		if (!uses[i].id && !(cmd->uid && uses[i].kind == VHCA_PD))
 			continue;
 		status = uses[i].kind == VHCA_UAR ?
 			 vhca_object_use(v, &qp->object, uses[i].kind,
@@ -140,8 +141,7 @@ static u8 vhca_qp_doorbell(struct vhca *v, struct vhca_qp *qp,
 		}, cmd, &qp->doorbell);
 	if (!doorbell)
 		return size ? MLX5_CMD_STAT_BAD_PARAM_ERR : MLX5_CMD_STAT_OK;
-	qp->doorbell = vhca_dma_pointer(v, doorbell, 2 * sizeof(__be32));
-	return qp->doorbell ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return vhca_doorbell_init(v, doorbell, 2, &qp->doorbell);
 }
 
 static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
@@ -218,7 +218,7 @@ u8 vhca_cmd_create_qp(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_qp *qp;
 	u8 status;
 
-	qp = kzalloc_obj(*qp);
+	qp = kzalloc_obj(*qp, v->gfp);
 	if (!qp)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	status = vhca_qp_init(v, qp, cmd);
@@ -454,6 +454,9 @@ u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd)
 	if (!object)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	qp = to_vhca_qp(object);
+	/* That has a context of another form, and a command of its own. */
+	if (qp->service == MLX5_QP_ST_DCT)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (cmd->out_len < MLX5_BYTE_OFF(query_qp_out, qpc) +
 			   sizeof(qp->context))
 		return MLX5_CMD_STAT_BAD_OUTP_LEN_ERR;
@@ -463,4 +466,25 @@ u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd)
 	MLX5_SET(qpc, qpc, next_send_psn, qp->message.psn);
 	MLX5_SET(qpc, qpc, next_rcv_psn, qp->reception.psn);
 	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cmd_destroy_qp - DESTROY_QP, from mlx5_core_destroy_qp()
+ * @v: the device
+ * @cmd: the command, destroy_qp_in
+ *
+ * A target of DC is none of its own and not found, see vhca_cmd_destroy_dct().
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_destroy_qp(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u32 qpn = vhca_cmd_number(cmd);
+	struct vhca_object *object = vhca_ledger_find(v, VHCA_QP, qpn);
+
+	if (object && to_vhca_qp(object)->service == MLX5_QP_ST_DCT) {
+		vhca_violation_of(v, "destroy_of_unknown", VHCA_QP, qpn, cmd->opcode, true);
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	}
+	return vhca_cmd_destroy(v, cmd);
 }

@@ -70,15 +70,17 @@ struct vhca_srq_pages {
 static u8 vhca_srq_attach(struct vhca *v, struct vhca_srq *srq,
 			  const struct vhca_srq_pages *pages)
 {
+	u8 status;
+
 	if (!pages->doorbell)
 		return MLX5_CMD_STAT_OK;
 	if (srq->log_size > VHCA_LOG_MAX_QP_SIZE ||
 	    srq->log_stride < VHCA_LOG_SRQ_MIN ||
 	    BIT(srq->log_stride) > VHCA_MAX_RQ_WQE)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	srq->doorbell = vhca_dma_pointer(v, pages->doorbell, sizeof(__be32));
-	if (!srq->doorbell)
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	status = vhca_doorbell_init(v, pages->doorbell, 1, &srq->doorbell);
+	if (status)
+		return status;
 	return vhca_buffer_init(v, &srq->buffer, pages->pas, pages->nr_pas,
 				pages->log_page_size, pages->page_offset,
 				1ULL << (srq->log_size + srq->log_stride));
@@ -175,7 +177,7 @@ u8 vhca_cmd_create_srq(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_srq *srq;
 	u8 status;
 
-	srq = kzalloc_obj(*srq);
+	srq = kzalloc_obj(*srq, v->gfp);
 	if (!srq)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	status = cmd->row->kind == VHCA_RMP ? vhca_rmp_init(v, srq, cmd) :

@@ -61,20 +61,20 @@ static const struct vhca_command vhca_commands[] = {
 	DESTROY(DESTROY_EQ, destroy_eq, VHCA_EQ),
 	CREATE(CREATE_CQ, create_cq, VHCA_CQ, vhca_cmd_create_cq),
 	DESTROY(DESTROY_CQ, destroy_cq, VHCA_CQ),
-	OTHER(MODIFY_CQ, modify_cq, vhca_cmd_modify_cq),
+	CREATE(MODIFY_CQ, modify_cq, VHCA_CQ, vhca_cmd_modify_cq),
 
 	CREATE(CREATE_QP, create_qp, VHCA_QP, vhca_cmd_create_qp),
-	DESTROY(DESTROY_QP, destroy_qp, VHCA_QP),
-	OTHER(RST2INIT_QP, rst2init_qp, vhca_cmd_modify_qp),
-	OTHER(INIT2INIT_QP, init2init_qp, vhca_cmd_modify_qp),
-	OTHER(INIT2RTR_QP, init2rtr_qp, vhca_cmd_modify_qp),
-	OTHER(RTR2RTS_QP, rtr2rts_qp, vhca_cmd_modify_qp),
-	OTHER(RTS2RTS_QP, rts2rts_qp, vhca_cmd_modify_qp),
-	OTHER(SQERR2RTS_QP, sqerr2rts_qp, vhca_cmd_modify_qp),
-	OTHER(2ERR_QP, qp_2err, vhca_cmd_modify_qp),
-	OTHER(2RST_QP, qp_2rst, vhca_cmd_modify_qp),
+	CREATE(DESTROY_QP, destroy_qp, VHCA_QP, vhca_cmd_destroy_qp),
+	CREATE(RST2INIT_QP, rst2init_qp, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(INIT2INIT_QP, init2init_qp, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(INIT2RTR_QP, init2rtr_qp, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(RTR2RTS_QP, rtr2rts_qp, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(RTS2RTS_QP, rts2rts_qp, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(SQERR2RTS_QP, sqerr2rts_qp, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(2ERR_QP, qp_2err, VHCA_QP, vhca_cmd_modify_qp),
+	CREATE(2RST_QP, qp_2rst, VHCA_QP, vhca_cmd_modify_qp),
 	OTHER(PAGE_FAULT_RESUME, page_fault_resume, vhca_cmd_page_fault_resume),
-	COMMAND(QUERY_QP, query_qp_in, create_qp_out, VHCA_NO_KIND,
+	COMMAND(QUERY_QP, query_qp_in, create_qp_out, VHCA_QP,
 		vhca_cmd_query_qp),
 
 	CREATE(CREATE_SQ, create_sq, VHCA_SQ, vhca_cmd_create_sq),
@@ -209,6 +209,8 @@ void vhca_command_execute(struct vhca *v, struct vhca_cmd *cmd)
 	cmd->op_mod = MLX5_GET(alloc_pd_in, cmd->in, op_mod);
 	cmd->uid = MLX5_GET(alloc_pd_in, cmd->in, uid);
 	cmd->row = vhca_command_find(cmd->opcode);
+	/* A user may have all memory that is left for such, and not the reserves. */
+	v->gfp = cmd->uid ? VHCA_GFP_SPARING : GFP_KERNEL;
 	cmd->seq = ++v->recorder.seq;
 	v->recorder.opcode = cmd->opcode;
 	began = ktime_get_ns();

@@ -14,6 +14,7 @@
  * @object: what all objects have; its id is the umem's number
  * @page_shift: log2 of the page size in bytes
  * @offset: where in the first page the memory begins, in bytes
+ * @writable: the device may write to all of it
  * @nr_pages: entries in @pages
  * @pages: addresses of the pages, as the driver gives them
  */
@@ -21,6 +22,7 @@ struct vhca_umem {
 	struct vhca_object	object;
 	u8			page_shift;
 	u64			offset;
+	bool			writable;
 	u64			nr_pages;
 	u64			*pages;
 };
@@ -50,7 +52,8 @@ const struct vhca_kind_info vhca_umem_kind = {
 	.describe = vhca_umem_describe,
 };
 
-static u8 vhca_umem_init(struct vhca_umem *umem, const struct vhca_cmd *cmd)
+static u8 vhca_umem_init(struct vhca *v, struct vhca_umem *umem,
+			 const struct vhca_cmd *cmd)
 {
 	const void *context = MLX5_ADDR_OF(create_umem_in, cmd->in, umem);
 	u32 given = (cmd->in_len - MLX5_ST_SZ_BYTES(create_umem_in)) /
@@ -70,11 +73,16 @@ static u8 vhca_umem_init(struct vhca_umem *umem, const struct vhca_cmd *cmd)
 	/* It may be nothing, in which no queue lies. */
 	if (!umem->nr_pages)
 		return MLX5_CMD_STAT_OK;
-	umem->pages = kvcalloc(umem->nr_pages, sizeof(*umem->pages), GFP_KERNEL);
+	umem->pages = vhca_calloc(v, umem->nr_pages, sizeof(*umem->pages));
 	if (!umem->pages)
 		return MLX5_CMD_STAT_NO_RES_ERR;
-	for (i = 0; i < umem->nr_pages; i++)
-		umem->pages[i] = be64_to_cpu(mtt[i]) & VHCA_PAGE_MASK;
+	umem->writable = true;
+	for (i = 0; i < umem->nr_pages; i++) {
+		u64 page = be64_to_cpu(mtt[i]);
+
+		umem->writable &= !!(page & MLX5_EN_WR);
+		umem->pages[i] = page & VHCA_PAGE_MASK;
+	}
 	return MLX5_CMD_STAT_OK;
 }
 
@@ -90,10 +98,10 @@ u8 vhca_cmd_create_umem(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_umem *umem;
 	u8 status;
 
-	umem = kzalloc_obj(*umem);
+	umem = kzalloc_obj(*umem, v->gfp);
 	if (!umem)
 		return MLX5_CMD_STAT_NO_RES_ERR;
-	status = vhca_umem_init(umem, cmd);
+	status = vhca_umem_init(v, umem, cmd);
 	if (!status)
 		status = vhca_ledger_add(v, &umem->object, VHCA_UMEM, cmd);
 	if (status) {
@@ -140,7 +148,8 @@ static u8 vhca_umem_use(struct vhca *v, struct vhca_object *user, u32 id,
  *
  * Context: firmware thread, vhca.lock held
  * Return: MLX5_CMD_STAT_OK, BAD_RES_ERR if it is not the user's, BAD_PARAM_ERR if the
- *	queue is not within it or not RAM, NO_RES_ERR if there is no memory
+ *	queue is not within it or not RAM, or may only be read, NO_RES_ERR if there is no
+ *	memory
  */
 u8 vhca_umem_buffer(struct vhca *v, struct vhca_object *user,
 		    struct vhca_buffer *buffer, struct vhca_umem_place where,
@@ -157,6 +166,8 @@ u8 vhca_umem_buffer(struct vhca *v, struct vhca_object *user,
 	status = vhca_umem_use(v, user, where.id, cmd, &umem);
 	if (status)
 		return status;
+	if (where.write && !umem->writable)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	end = where.offset + size;
 	if (end < size || end + umem->offset < end)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
@@ -165,8 +176,7 @@ u8 vhca_umem_buffer(struct vhca *v, struct vhca_object *user,
 	if ((buffer->offset + size) >> VHCA_PAGE_SHIFT > U32_MAX - 1)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	buffer->nr_pages = DIV_ROUND_UP_ULL(buffer->offset + size, VHCA_PAGE_SIZE);
-	buffer->pages = kvcalloc(buffer->nr_pages, sizeof(*buffer->pages),
-				 GFP_KERNEL);
+	buffer->pages = vhca_calloc(v, buffer->nr_pages, sizeof(*buffer->pages));
 	if (!buffer->pages)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	/* Each page of ours lies within one of the umem's, which is no smaller. */

@@ -188,6 +188,7 @@ u8 vhca_cmd_modify_cq(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_create_qp(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_destroy_qp(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_create_mkey(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_mkey(struct vhca *v, struct vhca_cmd *cmd);
 

@@ -28,6 +28,13 @@ struct vhca_buffer {
 	u64	offset;
 };
 
+/* So that one queue does not keep the thread from the others: requests at a time. */
+#define VHCA_WORK_BATCH		64
+
+/* What a request and a packet cost beyond their bytes, see vhca.poll_bytes. */
+#define VHCA_REQUEST_COST	SZ_256
+#define VHCA_PACKET_COST	SZ_1K
+
 void *vhca_ram(u64 address, u64 len);
 bool vhca_page_is_free(u64 address);
 
@@ -63,6 +70,9 @@ void *vhca_dma_pointer(struct vhca *v, u64 address, u64 len);
 u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 		    const __be64 *pas, u32 nr_pas, u8 log_page_size,
 		    u8 page_offset, u64 size);
+u8 vhca_doorbell_init(struct vhca *v, u64 address, unsigned int words, __be32 **doorbell);
+bool vhca_doorbell_mark(__be32 *word, u32 mark);
+void *vhca_calloc(struct vhca *v, size_t n, size_t size);
 void vhca_buffer_exit(struct vhca_buffer *buffer);
 void *vhca_buffer_at(struct vhca_buffer *buffer, u64 offset, u32 len);
 
@@ -73,10 +83,12 @@ void *vhca_buffer_at(struct vhca_buffer *buffer, u64 offset, u32 len);
  * struct vhca_umem_place - a place in memory that a user has registered
  * @id: number of the umem
  * @offset: bytes from its begin
+ * @write: the device writes there
  */
 struct vhca_umem_place {
 	u32	id;
 	u64	offset;
+	bool	write;
 };
 
 /* cmd_umem.c */

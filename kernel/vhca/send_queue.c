@@ -96,10 +96,9 @@ static u8 vhca_sq_init(struct vhca *v, struct vhca_sq *sq, struct vhca_cmd *cmd)
 		status = vhca_object_use(v, &sq->object, VHCA_UAR, sq->uar);
 	if (status)
 		return status;
-	sq->doorbell = vhca_dma_pointer(v, MLX5_GET64(wq, wq, dbr_addr),
-					2 * sizeof(__be32));
-	if (!sq->doorbell)
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	status = vhca_doorbell_init(v, MLX5_GET64(wq, wq, dbr_addr), 2, &sq->doorbell);
+	if (status)
+		return status;
 	return vhca_buffer_init(v, &sq->buffer, MLX5_ADDR_OF(wq, wq, pas), nr_pas,
 				MLX5_GET(wq, wq, log_wq_pg_sz),
 				MLX5_GET(wq, wq, page_offset),
@@ -118,7 +117,7 @@ u8 vhca_cmd_create_sq(struct vhca *v, struct vhca_cmd *cmd)
 	struct vhca_sq *sq;
 	u8 status;
 
-	sq = kzalloc_obj(*sq);
+	sq = kzalloc_obj(*sq, v->gfp);
 	if (!sq)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	status = vhca_sq_init(v, sq, cmd);

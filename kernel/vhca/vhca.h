@@ -244,6 +244,13 @@ enum vhca_request {
 	VHCA_REQUEST_RESET,
 };
 
+/*
+ * The firmware thread gets memory from the reserves, as it must not wait (see firmware.c).
+ * What can wait, or do without, is not to have that.
+ */
+#define VHCA_GFP_SPARING	\
+	(GFP_KERNEL | __GFP_NOMEMALLOC | __GFP_NORETRY | __GFP_NOWARN)
+
 /* What a driver or user may run into because it is not modelled. */
 enum vhca_gap {
 	VHCA_GAP_WORK_REQUEST,
@@ -266,6 +273,7 @@ enum vhca_gap {
  * @var: mapping of the VAR pages
  * @tlp_var: mapping of the TLP VAR pages
  * @memic: mapping of the device memory
+ * @memic_operations: mapping of the operations on it, each as large as the memory
  * @thread: the firmware thread
  * @woken: there is work that no doorbell tells of
  * @watch: what is watched while the thread sleeps
@@ -291,6 +299,7 @@ enum vhca_gap {
  * @cmdq_hidden_since: when the first of them was seen, in jiffies
  * @in: command input, VHCA_MAX_MESSAGE bytes
  * @out: command output, VHCA_MAX_MESSAGE bytes
+ * @gfp: how memory is allocated for what the present command makes
  * @hca_enabled: between ENABLE_HCA and DISABLE_HCA
  * @caps: current capability pages
  * @caps_max: maximal capability pages
@@ -304,8 +313,8 @@ enum vhca_gap {
  * @port: where packets arrive
  * @page_faults: page faults that queue pairs wait for
  * @turn: the QP number that work queues are looked at from next
- * @poll_bytes: what the queues have sent in the present poll, and looked at of indirect
- *	keys
+ * @poll_bytes: what the queues have sent, copied and taken in the present poll, and looked
+ *	at of indirect keys
  * @resume_ns: when the work queues must be looked at again though nothing
  *	arrives, in ns of CLOCK_MONOTONIC; 0 if there is no such time
  * @said: what was said in the log already, by enum vhca_gap
@@ -327,6 +336,7 @@ struct vhca {
 	void __iomem		*var;
 	void __iomem		*tlp_var;
 	void __iomem		*memic;
+	void __iomem		*memic_operations;
 
 	struct task_struct	*thread;
 	bool			woken;
@@ -356,6 +366,7 @@ struct vhca {
 	void			*in;
 	void			*out;
 
+	gfp_t			gfp;
 	bool			hca_enabled;
 	void			*caps;
 	void			*caps_max;
@@ -369,7 +380,7 @@ struct vhca {
 	struct vhca_port	port;
 	struct vhca_page_faults	page_faults;
 	u32			turn;
-	u32			poll_bytes;
+	u64			poll_bytes;
 	u64			resume_ns;
 	unsigned long		said;
 
@@ -401,6 +412,11 @@ static inline u64 vhca_cycles(void)
 static inline u64 vhca_var_size(const struct vhca *v)
 {
 	return 1ULL << (v->params.log_var_count + v->params.log_var_stride);
+}
+
+static inline u64 vhca_memic_operations_size(const struct vhca *v)
+{
+	return (u64)VHCA_MEMIC_NR_OPERATIONS * v->params.memic_size;
 }
 
 static inline u64 vhca_tlp_var_size(const struct vhca *v)

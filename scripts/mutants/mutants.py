@@ -48,7 +48,7 @@ REPORT = re.compile(r"kernel log: |Kernel panic|the kernel is tainted|the guest 
 # user object that others do not see.
 LEFT_OUT = ("idle.sh", "leaks.sh", "observe_events.sh", "window.sh", "known_crash",
             "known_crash_importer", "device_commands", "device_commands.sh", "device_queues",
-            "device_ledger", "data_path_errors", "data_path.sh")
+            "device_ledger", "device_reach", "data_path_errors", "data_path.sh")
 # Long for what they find that others have not found, so for every mutant alike after those.
 LATE = ("services", "faults", "observe", "known_importer", "observe_holders.sh", "order",
         "observe.sh", "fail_command", "fail_nth", "known")

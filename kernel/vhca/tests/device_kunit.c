@@ -58,6 +58,10 @@ int vhca_kunit_init(struct kunit *test)
 	v->memic = (void __iomem __force *)
 		   kunit_kzalloc(test, VHCA_KUNIT_MEMIC, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, (void __force *)v->memic);
+	v->memic_operations = (void __iomem __force *)
+			      kunit_kzalloc(test, vhca_memic_operations_size(v), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, (void __force *)v->memic_operations);
+	v->gfp = GFP_KERNEL;
 	/* Who wakes the firmware wakes this task, which is awake. */
 	v->thread = current;
 	mutex_init(&v->lock);

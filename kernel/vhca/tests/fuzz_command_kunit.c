@@ -380,7 +380,9 @@ u32 fuzz_translations(struct fuzz *f, void *to, u8 mode, u32 max)
 		if (!i && fuzz_one_in(f, 8)) {
 			klm->bcount = cpu_to_be32(1 + fuzz_below(f, 512));
 			klm->key = cpu_to_be32(0x400);
-			klm->va = cpu_to_be64((u64)fuzz_below(f, 64) << 32 |
+			/* Rounds without end must come to one, too. */
+			klm->va = cpu_to_be64((fuzz_one_in(f, 4) ? (u64)U32_MAX :
+					       fuzz_below(f, 64)) << 32 |
 					      fuzz_below(f, 4));
 		}
 	}
@@ -758,8 +760,7 @@ static void fuzz_as_driver_sends(struct fuzz *f, const struct vhca_command *row)
 		break;
 	}
 	if (!creates) {
-		enum vhca_kind kind = row->kind ?: row->opcode == MLX5_CMD_OP_MODIFY_CQ ?
-				      VHCA_CQ : VHCA_QP;
+		enum vhca_kind kind = row->kind ?: VHCA_QP;
 		struct vhca_object *own = fuzz_object(f, kind, true);
 
 		MLX5_SET(dealloc_pd_in, in, pd, own ? own->id : 0);

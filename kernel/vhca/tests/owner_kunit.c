@@ -13,8 +13,8 @@
 /* An object without anything in it, as its number is all that is looked at. */
 static u32 add(struct kunit *test, enum vhca_kind kind, u16 uid)
 {
-	size_t size = max3(sizeof(struct vhca_cq), sizeof(struct vhca_srq),
-			   sizeof(struct vhca_object));
+	size_t size = max(max3(sizeof(struct vhca_cq), sizeof(struct vhca_srq),
+			       sizeof(struct vhca_object)), sizeof(struct vhca_eq));
 	struct vhca_object *object = kzalloc(size, GFP_KERNEL);
 	struct vhca_cmd cmd = { .uid = uid };
 	u8 status;
@@ -47,6 +47,8 @@ static struct vhca_cmd *create_qp(struct kunit *test, u16 uid, u8 service)
 	MLX5_SET(qpc, qpc, st, service);
 	MLX5_SET(qpc, qpc, no_sq, 1);
 	MLX5_SET(qpc, qpc, rq_type, 3);
+	if (uid)
+		MLX5_SET(qpc, qpc, pd, add(test, VHCA_PD, uid));
 	return cmd;
 }
 
@@ -159,6 +161,109 @@ static void owner_of_shared_queue(struct kunit *test)
 	}
 }
 
+/* No domain at all is none of the user's either. */
+static void owner_of_no_domain(struct kunit *test)
+{
+	struct vhca_cmd *cmd = create_qp(test, USER, MLX5_QP_ST_RC);
+	struct vhca *v = test->priv;
+
+	MLX5_SET(create_qp_in, cmd->in, qpc.pd, 0);
+	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_BAD_RES_ERR);
+	KUNIT_EXPECT_EQ(test, v->recorder.nr_violations, 0);
+}
+
+/* A page that the user has registered, with these rights. */
+static u32 create_umem(struct kunit *test, void *page, u64 rights)
+{
+	const struct vhca_command *row = vhca_command_find(MLX5_CMD_OP_CREATE_UMEM);
+	struct vhca_cmd *cmd = vhca_kunit_command(test, MLX5_CMD_OP_CREATE_UMEM,
+						  row->in_size + sizeof(__be64),
+						  row->out_size);
+	void *umem = MLX5_ADDR_OF(create_umem_in, cmd->in, umem);
+
+	MLX5_SET(alloc_pd_in, cmd->in, uid, USER);
+	MLX5_SET64(umem, umem, num_of_mtt, 1);
+	*(__be64 *)MLX5_ADDR_OF(umem, umem, mtt) = cpu_to_be64(virt_to_phys(page) | rights);
+	KUNIT_ASSERT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_OK);
+	return MLX5_GET(create_umem_out, cmd->out, umem_id);
+}
+
+static void put(void *structure, unsigned int dword, u32 value)
+{
+	*((__be32 *)structure + dword) = cpu_to_be32(value);
+}
+
+/* Entries are written to registered memory if that may be written, and nowhere else. */
+static void owner_of_read_only_memory(struct kunit *test)
+{
+	static const u64 rights[] = { MLX5_EN_RD, MLX5_EN_RD | MLX5_EN_WR };
+	u8 *page = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct vhca_cmd *cmd;
+	unsigned int i;
+	u32 umem;
+	void *cqc;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	for (i = 0; i < ARRAY_SIZE(rights); i++) {
+		umem = create_umem(test, page, rights[i]);
+		cmd = command(test, MLX5_CMD_OP_CREATE_CQ, USER);
+		cqc = MLX5_ADDR_OF(create_cq_in, cmd->in, cq_context);
+		MLX5_SET(cqc, cqc, c_eqn_or_apu_element, add(test, VHCA_EQ, 0));
+		MLX5_SET(cqc, cqc, uar_page, add(test, VHCA_UAR, USER));
+		MLX5_SET(cqc, cqc, dbr_umem_valid, 1);
+		put(cqc, VHCA_CQC_DBR_UMEM_ID, umem);
+		MLX5_SET(create_cq_in, cmd->in, cq_umem_valid, 1);
+		put(cmd->in, VHCA_CREATE_CQ_UMEM_ID, umem);
+		put(cmd->in, VHCA_CREATE_CQ_UMEM_OFFSET + 1, 64);
+		KUNIT_EXPECT_EQ_MSG(test, vhca_kunit_execute(test, cmd),
+				    i ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR,
+				    "rights 0x%llx", rights[i]);
+		if (!i)
+			KUNIT_EXPECT_NULL(test, memchr_inv(page, 0, PAGE_SIZE));
+	}
+}
+
+/* A doorbell record that lies in two pages has one that is not the user's. */
+static void owner_of_doorbell(struct kunit *test)
+{
+	u8 *pages = kunit_kzalloc(test, 2 * PAGE_SIZE, GFP_KERNEL);
+	struct vhca_cmd *cmd = command(test, MLX5_CMD_OP_CREATE_CQ, USER);
+	void *cqc = MLX5_ADDR_OF(create_cq_in, cmd->in, cq_context);
+
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, add(test, VHCA_EQ, 0));
+	MLX5_SET(cqc, cqc, uar_page, add(test, VHCA_UAR, USER));
+	MLX5_SET64(cqc, cqc, dbr_addr, virt_to_phys(pages) + PAGE_SIZE - sizeof(__be32));
+	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_BAD_PARAM_ERR);
+	KUNIT_EXPECT_NULL(test, memchr_inv(pages, 0, 2 * PAGE_SIZE));
+}
+
+/* A target of DC is no queue pair that DESTROY_QP ends or QUERY_QP shows. */
+static void owner_of_other_form(struct kunit *test)
+{
+	static const u16 opcodes[] = { MLX5_CMD_OP_QUERY_QP, MLX5_CMD_OP_DESTROY_QP };
+	struct vhca_cmd *cmd = command(test, MLX5_CMD_OP_CREATE_DCT, 0);
+	void *dctc = MLX5_ADDR_OF(create_dct_in, cmd->in, dct_context_entry);
+	struct vhca *v = test->priv;
+	unsigned int i;
+	u32 dctn;
+
+	MLX5_SET(dctc, dctc, pd, add(test, VHCA_PD, 0));
+	MLX5_SET(dctc, dctc, cqn, add(test, VHCA_CQ, 0));
+	MLX5_SET(dctc, dctc, srqn_xrqn, add(test, VHCA_RMP, 0));
+	KUNIT_ASSERT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_OK);
+	dctn = MLX5_GET(create_dct_out, cmd->out, dctn);
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		cmd = command(test, opcodes[i], 0);
+		MLX5_SET(destroy_qp_in, cmd->in, qpn, dctn);
+		KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd),
+				MLX5_CMD_STAT_BAD_RES_ERR);
+	}
+	KUNIT_EXPECT_NOT_NULL(test, vhca_ledger_find(v, VHCA_QP, dctn));
+	vhca_kunit_expect_violation(test, 0, "destroy_of_unknown", dctn,
+				    MLX5_CMD_OP_DESTROY_QP);
+}
+
 /* The queue pair that may change all keys is the driver's alone. */
 static void owner_of_registration(struct kunit *test)
 {
@@ -202,6 +307,10 @@ static struct kunit_case vhca_owner_cases[] = {
 	KUNIT_CASE(owner_of_qp),
 	KUNIT_CASE(owner_of_dct),
 	KUNIT_CASE(owner_of_shared_queue),
+	KUNIT_CASE(owner_of_no_domain),
+	KUNIT_CASE(owner_of_read_only_memory),
+	KUNIT_CASE(owner_of_doorbell),
+	KUNIT_CASE(owner_of_other_form),
 	KUNIT_CASE(owner_of_registration),
 	KUNIT_CASE(owner_of_long_list),
 	{}

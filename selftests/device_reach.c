@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the virtual HCA does not do for a user: write to memory that the user may only read,
+ * and show what another one has left.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rdma/mlx5-abi.h>
+
+#include "kselftest_harness.h"
+
+#include "common/bed.h"
+#include "common/dm_ops.h"
+#include "common/uverbs_ioctl.h"
+
+#define PAGE		4096
+#define ENTRIES		8
+#define ENTRY_SIZE	64
+#define SECRET		0x5ec2e7
+
+FIXTURE(device_reach)
+{
+	struct bed bed;
+	struct ibv_context *ctx;
+};
+
+FIXTURE_SETUP(device_reach)
+{
+	if (!bed_make(_metadata, &self->bed, true))
+		return;
+	self->ctx = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, self->ctx);
+}
+
+FIXTURE_TEARDOWN(device_reach)
+{
+	if (self->ctx)
+		EXPECT_EQ(0, ibv_close_device(self->ctx));
+	bed_unmake(_metadata, &self->bed);
+}
+
+/* A completion queue whose doorbell record is anywhere.  The library asks for a place of its own. */
+static int make_cq(struct ibv_context *ctx, const void *entries, const void *record,
+		   uint32_t *handle)
+{
+	const struct mlx5_ib_create_cq driver = {
+		.buf_addr = (uintptr_t)entries,
+		.db_addr = (uintptr_t)record,
+		.cqe_size = ENTRY_SIZE,
+	};
+	struct mlx5_ib_create_cq_resp answer = {};
+	const uint32_t cqe = ENTRIES - 1, vector = 0, flags = 0;
+	const uint64_t user = 0;
+	uint32_t made;
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(UVERBS_ATTR_CREATE_CQ_HANDLE, 0),
+		uverbs_in(UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe)),
+		uverbs_in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user)),
+		uverbs_in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector, sizeof(vector)),
+		uverbs_in(UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags)),
+		uverbs_out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, &made, sizeof(made)),
+		uverbs_in(UVERBS_ATTR_UHW_IN, &driver, sizeof(driver)),
+		uverbs_out(UVERBS_ATTR_UHW_OUT, &answer, sizeof(answer)),
+	};
+	int err = uverbs_ioctl(ctx->cmd_fd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, attr,
+			       ARRAY_SIZE(attr));
+
+	*handle = attr[0].data;
+	return err;
+}
+
+static int destroy_cq(struct ibv_context *ctx, uint32_t handle)
+{
+	struct ib_uverbs_destroy_cq_resp events;
+	struct ib_uverbs_attr attr[] = {
+		uverbs_handle(UVERBS_ATTR_DESTROY_CQ_HANDLE, handle),
+		uverbs_out(UVERBS_ATTR_DESTROY_CQ_RESP, &events, sizeof(events)),
+	};
+
+	return uverbs_ioctl(ctx->cmd_fd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, attr,
+			    ARRAY_SIZE(attr));
+}
+
+/*
+ * A doorbell record is only read by a device, so the driver lets it lie in a file that the
+ * user may not write: in the page cache, where all who read the file would find what the
+ * device writes.
+ */
+TEST_F(device_reach, record_in_a_file_of_others)
+{
+	char name[] = "/tmp/uobjscope-reach-XXXXXX", path[64];
+	uint8_t page[PAGE], zeros[PAGE] = {};
+	void *entries, *record;
+	uint32_t handle;
+	int fd, readable;
+
+	fd = mkstemp(name);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(PAGE, write(fd, zeros, PAGE));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	readable = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, readable);
+	ASSERT_EQ(0, unlink(name));
+	record = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, readable, 0);
+	ASSERT_NE(MAP_FAILED, record);
+	/* It cannot be made writable. */
+	ASSERT_EQ(-1, mprotect(record, PAGE, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(EACCES, errno);
+	entries = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, entries);
+
+	ASSERT_EQ(0, make_cq(self->ctx, entries, record, &handle));
+	ASSERT_EQ(0, destroy_cq(self->ctx, handle));
+	ASSERT_EQ(PAGE, pread(fd, page, PAGE, 0));
+	ASSERT_EQ(0, memcmp(page, zeros, PAGE));
+
+	ASSERT_EQ(0, munmap(entries, PAGE));
+	ASSERT_EQ(0, munmap(record, PAGE));
+	ASSERT_EQ(0, close(readable));
+	ASSERT_EQ(0, close(fd));
+}
+
+/* The page of an operation keeps what is written there, and so do pages of memory. */
+TEST_F(device_reach, what_another_has_left)
+{
+	const uint32_t secret = SECRET;
+	volatile uint32_t *operated;
+	struct ibv_context *other;
+	struct ibv_dm *dm;
+	uint32_t word;
+	void *op;
+	int i;
+
+	if (!(self->bed.dev.info.memic_operations & 1))
+		SKIP(return, "the device has no operation 0 on its memory");
+	other = device_open(&self->bed.dev);
+	ASSERT_NE(NULL, other);
+	for (i = 0; i < 2; i++) {
+		dm_alloc(i ? other : self->ctx, PAGE, &dm);
+		dm_map_op(dm, 0, &op);
+		operated = op;
+		ASSERT_EQ(0, ibv_memcpy_from_dm(&word, dm, 0, sizeof(word)));
+		ASSERT_EQ(0U, word);
+		ASSERT_EQ(0U, *operated);
+		ASSERT_EQ(0, ibv_memcpy_to_dm(dm, 0, &secret, sizeof(secret)));
+		*operated = SECRET;
+		ASSERT_EQ(secret, *operated);
+		dm_unmap_op(op, PAGE);
+		dm_free(dm);
+	}
+	ASSERT_EQ(0, ibv_close_device(other));
+}
+
+int main(int argc, char **argv)
+{
+	return bed_main(argc, argv);
+}
