@@ -35,6 +35,8 @@ static bool vhca_window_holds(struct vhca *v)
 
 static void vhca_bar_unmap(struct vhca *v)
 {
+	if (v->memic_operations)
+		iounmap(v->memic_operations);
 	if (v->memic)
 		iounmap(v->memic);
 	if (v->tlp_var)
@@ -54,7 +56,10 @@ static int vhca_bar_map(struct vhca *v)
 	v->var = ioremap(bar + VHCA_VAR_BASE, vhca_var_size(v));
 	v->tlp_var = ioremap(bar + VHCA_TLP_VAR_BASE, vhca_tlp_var_size(v));
 	v->memic = ioremap_wc(bar + VHCA_MEMIC_BASE, v->params.memic_size);
-	if (!v->init_segment || !v->var || !v->tlp_var || !v->memic) {
+	v->memic_operations = ioremap_wc(bar + VHCA_MEMIC_OPS_BASE,
+					 vhca_memic_operations_size(v));
+	if (!v->init_segment || !v->var || !v->tlp_var || !v->memic ||
+	    !v->memic_operations) {
 		vhca_err(v, "cannot map the window: is another program using it?\n");
 		return -ENOMEM;
 	}
@@ -85,6 +90,7 @@ int vhca_bar_init(struct vhca *v)
 	memset_io(v->var, 0, vhca_var_size(v));
 	memset_io(v->tlp_var, 0, vhca_tlp_var_size(v));
 	memset_io(v->memic, 0, v->params.memic_size);
+	memset_io(v->memic_operations, 0, vhca_memic_operations_size(v));
 	return 0;
 
 err_unmap:

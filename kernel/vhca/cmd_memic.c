@@ -32,11 +32,13 @@ struct vhca_memic {
  * struct vhca_memic_operation - an operation on such a range
  * @object: what all objects have; its id is the operation's own address
  * @memic: offset of the range in BAR0
+ * @pages: pages of the range
  * @operation: number of the operation
  */
 struct vhca_memic_operation {
 	struct vhca_object	object;
 	u64			memic;
+	u32			pages;
 	u8			operation;
 };
 
@@ -77,7 +79,12 @@ const struct vhca_kind_info vhca_memic_kind = {
 static void vhca_memic_operation_release(struct vhca *v,
 					 struct vhca_object *object)
 {
-	kfree(to_vhca_memic_operation(object));
+	struct vhca_memic_operation *op = to_vhca_memic_operation(object);
+
+	/* The page is mapped by users as the memory is, and keeps what they write. */
+	memset_io(v->memic_operations + (op->object.id - VHCA_MEMIC_OPS_BASE), 0,
+		  op->pages << VHCA_PAGE_SHIFT);
+	kfree(op);
 }
 
 static void vhca_memic_operation_describe(struct vhca_object *object,
@@ -142,7 +149,7 @@ u8 vhca_cmd_alloc_memic(struct vhca *v, struct vhca_cmd *cmd)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	}
 
-	memic = kzalloc_obj(*memic);
+	memic = kzalloc_obj(*memic, v->gfp);
 	if (!memic)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	memic->size = size;
@@ -203,11 +210,13 @@ static u8 vhca_memic_operation_alloc(struct vhca *v, struct vhca_cmd *cmd,
 				     u64 memic, u64 address, u8 operation)
 {
 	struct vhca_memic_operation *op;
+	struct vhca_object *object;
 	u8 status;
 
 	if (cmd->out_len < MLX5_ST_SZ_BYTES(modify_memic_out))
 		return MLX5_CMD_STAT_BAD_OUTP_LEN_ERR;
-	if (!vhca_ledger_find(v, VHCA_MEMIC, memic)) {
+	object = vhca_ledger_find(v, VHCA_MEMIC, memic);
+	if (!object) {
 		vhca_violation_of(v, "memic_operation_on_free", VHCA_MEMIC,
 				  memic, operation, false);
 		return MLX5_CMD_STAT_BAD_RES_ERR;
@@ -217,10 +226,11 @@ static u8 vhca_memic_operation_alloc(struct vhca *v, struct vhca_cmd *cmd,
 			       operation, NULL);
 		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	}
-	op = kzalloc_obj(*op);
+	op = kzalloc_obj(*op, v->gfp);
 	if (!op)
 		return MLX5_CMD_STAT_NO_RES_ERR;
 	op->memic = memic;
+	op->pages = to_vhca_memic(object)->pages;
 	op->operation = operation;
 	status = vhca_ledger_add_at(v, &op->object, VHCA_MEMIC_OPERATION,
 				    address, cmd);

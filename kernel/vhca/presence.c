@@ -31,6 +31,7 @@ static void vhca_presence_fill_bar(struct vhca *v, int byte)
 	if (vhca_tlp_var_size(v))
 		memset_io(v->tlp_var, byte, vhca_tlp_var_size(v));
 	memset_io(v->memic, byte, v->params.memic_size);
+	memset_io(v->memic_operations, byte, vhca_memic_operations_size(v));
 }
 
 /**
@@ -122,7 +123,14 @@ static int vhca_presence_back(struct vhca *v)
 	err = vhca_health_ask(v, VHCA_ASK_RETURN, 0);
 	if (err)
 		goto out;
-	pci_scan_slot(bus, vhca_devfn(v));
+	/* Not pci_scan_slot(): below a port it expects one function, and looks for no other. */
+	pdev = pci_scan_single_device(bus, vhca_devfn(v));
+	if (!pdev) {
+		err = -ENODEV;
+		vhca_warn_ratelimited(v, "function: back: no PCI device was found, expected one\n");
+		goto out;
+	}
+	pdev->multifunction = root->nr_functions > 1;
 	pci_bus_claim_resources(bus);
 	pci_bus_add_devices(bus);
 out:

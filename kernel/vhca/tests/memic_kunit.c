@@ -167,6 +167,24 @@ static void memic_dealloc_clears_pages(struct kunit *test)
 					   VHCA_KUNIT_MEMIC - 4 * PAGE));
 }
 
+/* Nor what was written by way of an operation. */
+static void memic_operation_dealloc_clears_pages(struct kunit *test)
+{
+	const u64 start = VHCA_MEMIC_BASE + PAGE;
+	struct vhca *v = test->priv;
+	u8 *memory = (u8 __force *)v->memic_operations;
+	u64 address;
+
+	memset(memory, 0xaa, 2 * VHCA_KUNIT_MEMIC);
+	KUNIT_ASSERT_EQ(test, alloc(test, start, 2 * PAGE, PAGE + 1, 0), MLX5_CMD_STAT_OK);
+	KUNIT_ASSERT_EQ(test, operation_alloc(test, start, 1, &address), MLX5_CMD_STAT_OK);
+	KUNIT_ASSERT_EQ(test, operation_dealloc(test, start, 1), MLX5_CMD_STAT_OK);
+	memory += address - VHCA_MEMIC_OPS_BASE;
+	KUNIT_EXPECT_EQ(test, memory[-1], 0xaa);
+	KUNIT_EXPECT_NULL(test, memchr_inv(memory, 0, 2 * PAGE));
+	KUNIT_EXPECT_EQ(test, memory[2 * PAGE], 0xaa);
+}
+
 /* Each operation has addresses of its own, beside those of the memory. */
 static void memic_operation_addresses(struct kunit *test)
 {
@@ -252,6 +270,7 @@ static struct kunit_case vhca_memic_cases[] = {
 	KUNIT_CASE(memic_alloc_busy_page),
 	KUNIT_CASE(memic_dealloc_wants_the_same),
 	KUNIT_CASE(memic_dealloc_clears_pages),
+	KUNIT_CASE(memic_operation_dealloc_clears_pages),
 	KUNIT_CASE(memic_operation_addresses),
 	KUNIT_CASE(memic_operation_refuses),
 	KUNIT_CASE(memic_dealloc_under_operation),
