@@ -88,6 +88,7 @@ u8 vhca_copy_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe, u32 le
 	to = vhca_copy_access(qp, &w->to, VHCA_LOCAL_WRITE);
 	if (!from.len || from.len != to.len || from.len > BIT(VHCA_LOG_MAX_COPY))
 		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
+	v->poll_bytes += from.len;
 	if (!vhca_access_allowed(v, &from) || !vhca_access_allowed(v, &to))
 		return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 	packet = vhca_packet_get(v, min_t(u64, from.len, VHCA_MAX_PAYLOAD));

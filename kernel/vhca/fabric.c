@@ -62,17 +62,15 @@ void vhca_packet_free(struct vhca_packet *packet)
  */
 static struct vhca_packet *vhca_packet_alloc(u32 room)
 {
-	const gfp_t gfp = GFP_KERNEL | __GFP_NOMEMALLOC | __GFP_NORETRY |
-			  __GFP_NOWARN;
 	struct vhca_packet *packet;
 
-	packet = kmalloc_obj(*packet, gfp);
+	packet = kmalloc_obj(*packet, VHCA_GFP_SPARING);
 	if (!packet)
 		return NULL;
 	packet->room = room;
 	packet->payload = NULL;
 	if (room) {
-		packet->payload = kmalloc(room, gfp);
+		packet->payload = kmalloc(room, VHCA_GFP_SPARING);
 		if (!packet->payload) {
 			kfree(packet);
 			return NULL;
@@ -368,6 +366,7 @@ bool vhca_fabric_poll(struct vhca *v, bool able)
 		return false;
 	list_for_each_entry_safe(packet, next, &arrived, node) {
 		list_del(&packet->node);
+		v->poll_bytes += packet->len + VHCA_PACKET_COST;
 		if (packet->reply != VHCA_UNANSWERED) {
 			if (!able)
 				vhca_packet_free(packet);

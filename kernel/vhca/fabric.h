@@ -5,8 +5,8 @@
  * A queue pair sends a message in pieces, one at a time.  Each piece is a
  * packet: the sender's firmware thread fills it and puts it into the inbox of
  * the port that it is for, the thread of that device executes it and sends the
- * same packet back as the answer.  Neither thread ever takes the lock of the
- * other's device.  Two queue pairs of one device talk in the same way.
+ * same packet back as the answer.  Neither thread holds its own lock and takes
+ * that of the other's device.  Two queue pairs of one device talk in the same way.
  *
  * A packet that was accepted is always answered, as long as the asking port
  * exists; where there is a page fault, when that was served.  One that a real

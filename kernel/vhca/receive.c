@@ -226,7 +226,7 @@ void vhca_receive_complete(struct vhca *v, struct vhca_qp *qp,
  * @v: the device
  * @qp: the queue pair
  *
- * Of a shared queue only the request that was being filled does.
+ * Of a shared queue only the request that was being filled does, of others some at a time.
  *
  * Context: firmware thread, vhca.lock held
  * Return: true if there was something to do
@@ -247,6 +247,8 @@ bool vhca_receive_flush(struct vhca *v, struct vhca_qp *qp)
 	}
 	if (!vhca_receive_posted(v, qp, 0, &posted))
 		return false;
+	posted = min(posted, VHCA_WORK_BATCH);
+	v->poll_bytes += posted * VHCA_REQUEST_COST;
 	for (i = 0; i < posted; i++) {
 		cqe = (struct mlx5_cqe64) {};
 		vhca_receive_own(qp);

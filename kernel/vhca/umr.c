@@ -219,6 +219,7 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 				       offset + octowords, NULL);
 			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		}
+		v->poll_bytes += octowords * VHCA_OCTOWORD;
 		if (!vhca_umr_load(v, qp, w, len,
 				   (void *)mkey->xlt + offset * VHCA_OCTOWORD,
 				   octowords * VHCA_OCTOWORD))

@@ -12,9 +12,6 @@
 
 #include "vhca.h"
 
-/* So that one queue does not keep the thread from the others. */
-#define VHCA_WORK_BATCH		64
-
 /*
  * So that data does not keep the thread from the command queue: rounds over
  * all queues, and bytes that they may send, in one poll.  A message costs some
@@ -22,7 +19,6 @@
  */
 #define VHCA_POLL_ROUNDS	16
 #define VHCA_POLL_BYTES		SZ_512K
-#define VHCA_PACKET_COST	SZ_1K
 
 /* struct mlx5_wqe_ctrl_seg: opmod_idx_opcode and qpn_ds */
 #define VHCA_WQE_OPCODE_MASK	0xff
@@ -172,6 +168,7 @@ static bool vhca_work_take(struct vhca *v, struct vhca_qp *qp, u16 posted)
 	if (!vhca_send_fetch(qp, 1, m->bbs))
 		return false;
 	v->stats.work_requests++;
+	v->poll_bytes += VHCA_REQUEST_COST;
 	syndrome = vhca_work_execute(v, qp);
 	if (m->active)
 		return true;
@@ -210,7 +207,8 @@ static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 	/* The requests are complete when the record counts them. */
 	smp_rmb();
 	while (!qp->message.active && (posted = pi - qp->sq_ci) &&
-	       taken < VHCA_WORK_BATCH) {
+	       taken < VHCA_WORK_BATCH &&
+	       (!taken || v->poll_bytes < VHCA_POLL_BYTES)) {
 		if (posted > BIT(qp->log_sq)) {
 			vhca_violation(v, "sq_overrun", qp->object.id, posted,
 				       NULL);
