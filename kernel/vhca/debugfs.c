@@ -654,12 +654,21 @@ static ssize_t vhca_text_write(struct file *file, const char __user *from,
 
 	if (!text->write)
 		return -EINVAL;
-	if (len >= VHCA_MAX_WRITE)
+	if (len >= VHCA_MAX_WRITE) {
+		vhca_warn_ratelimited(v, "%s: got %zu bytes, expected less than %u\n",
+				      text->name, len, VHCA_MAX_WRITE);
 		return -E2BIG;
+	}
 	copy = memdup_user_nul(from, len);
 	if (IS_ERR(copy))
 		return PTR_ERR(copy);
-	err = strlen(copy) == len ? text->write(v, copy) : -EINVAL;
+	if (strlen(copy) == len) {
+		err = text->write(v, copy);
+	} else {
+		vhca_warn_ratelimited(v, "%s: got a byte of 0 in it, expected text\n",
+				      text->name);
+		err = -EINVAL;
+	}
 	kfree(copy);
 	return err ?: len;
 }

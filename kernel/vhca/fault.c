@@ -83,11 +83,13 @@ static int vhca_fault_commit(struct vhca *v,
 			     const struct vhca_fault_change *change)
 {
 	struct vhca_faults *faults = &v->faults;
-	unsigned int i;
+	unsigned int i, kept = change->clear ? 0 : faults->nr;
 
 	if (faults->closed)
 		return -ENODEV;
-	if (!change->clear && change->nr > VHCA_MAX_FAULTS - faults->nr)
+	for (i = 0; change->release && !change->clear && i < faults->nr; i++)
+		kept -= faults->rules[i].stop_work;
+	if (change->nr > VHCA_MAX_FAULTS - kept)
 		return -ENOSPC;
 	if (change->clear)
 		vhca_fault_drop(v);

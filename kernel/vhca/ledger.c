@@ -236,6 +236,8 @@ void vhca_ledger_forget(struct vhca *v)
 		object = list_last_entry(&l->births, struct vhca_object, node);
 		vhca_ledger_remove(v, object);
 	}
+	/* Nothing is left that would have to be looked at. */
+	v->resume_ns = 0;
 }
 
 /**

@@ -269,8 +269,13 @@ static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
 			.qpn	= qp->object.id,
 		};
 
-		if (!vhca_access_invalidate(v, &access))
+		if (!vhca_access_invalidate(v, &access)) {
+			/* The others that a target of DC is there for need it again. */
+			if (qp->service == MLX5_QP_ST_DCT)
+				vhca_responder_fail_receive(v, qp,
+							    MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
 			return VHCA_NAK_ACCESS;
+		}
 	}
 	vhca_responder_complete(v, qp, packet);
 	return VHCA_ACK;
@@ -492,8 +497,15 @@ static bool vhca_responder_expects(struct vhca *v, struct vhca_qp *qp,
 	}
 	if (!vhca_is_reliable(qp->service) && !packet->offset) {
 		/* A datagram that waits for a page fault has its request. */
-		if (qp->service != MLX5_QP_ST_UD)
+		if (qp->service != MLX5_QP_ST_UD && r->active) {
+			struct mlx5_cqe64 cqe = {};
+
+			/* The rest of a message was lost; a shared request must have an end. */
+			if (r->srqn)
+				vhca_receive_complete(v, qp, &cqe,
+						      MLX5_CQE_SYNDROME_WR_FLUSH_ERR, true);
 			r->active = false;
+		}
 		r->psn = packet->psn;
 	}
 	return packet->psn == r->psn;
