@@ -71,7 +71,7 @@ void note_limits(const struct uobjscope *scope)
 	const struct uobjscope_record *header = uobjscope_header(scope, UOBJSCOPE_SNAPSHOT);
 	const char *registry = uobjscope_text(header, UOBJSCOPE_KEY_REGISTRY);
 	size_t changed = uobjscope_changed(scope);
-	uint64_t dropped;
+	uint64_t dropped, refused;
 
 	if (changed)
 		remark("%zu ufile(s) changed while they were read, records may not fit each other",
@@ -79,6 +79,9 @@ void note_limits(const struct uobjscope *scope)
 	if (uobjscope_get(header, UOBJSCOPE_KEY_DROPPED, &dropped) && dropped)
 		remark("%llu ufile(s) or dma-buf(s) are missing, the module had no room for them",
 		       (unsigned long long)dropped);
+	if (uobjscope_get(header, UOBJSCOPE_KEY_REFUSED, &refused) && refused)
+		remark("%llu device(s) were refused by the layout guard, nothing of them is here",
+		       (unsigned long long)refused);
 	if (registry && !strcmp(registry, "devices"))
 		remark("no fprobes in this kernel: closed and disassociated ufiles are missing");
 }

@@ -113,7 +113,8 @@ const struct key_info uobjscope_key_info[UOBJSCOPE_KEYS] = {
 	[UOBJSCOPE_KEY_ENTRY]		= TOKEN("entry"),
 	[UOBJSCOPE_KEY_DM]		= TOKEN("dm"),
 	[UOBJSCOPE_KEY_FILE]		= TOKEN("file"),
-	[UOBJSCOPE_KEY_REFUSED]		= BOOL("refused"),
+	/* of devices in the header of a snapshot; of one device, in the text info, 0 or 1 */
+	[UOBJSCOPE_KEY_REFUSED]		= NUMBER("refused", MAX_U32),
 	[UOBJSCOPE_KEY_REASON]		= STRING("reason"),
 	[UOBJSCOPE_KEY_ON]		= BOOL("on"),
 	[UOBJSCOPE_KEY_MISSED]		= NUMBER("missed", MAX_U64),

@@ -167,6 +167,16 @@ expect_status 3
 expect_error "no RDMA device"
 end kernel.folder
 
+# Two devices that do not fit: what there is of the others is shown.
+cp "$samples/refused.txt" "$scratch/scope/snapshot"
+run "${kernel[@]}" show ufile
+expect_status 0
+expect_out rxe0
+expect_error "note: 2 device(s) were refused by the layout guard, nothing of them is here"
+run -f "$samples/live.txt" show ufile
+[ -z "$err" ] || fail "refused though none is: $err"
+end kernel.refused-is-said
+
 cp "$samples/later-keys.txt" "$scratch/scope/snapshot"
 run "${kernel[@]}" show ufile
 expect_status 0
@@ -438,6 +448,7 @@ assert u[1]["comm"] == "a b=c%d\n" and u[1]["changed"] is False, u[1]' "${live[@
 json 'assert j["ufile"][0]["ifname"] is None and j["ufile"][0]["uverbs"] == "uverbs0"' \
 	"${unbound[@]}" -j show ufile
 json 'v = j["var"][0]; assert v["page_id"] == 0 and v["mmap"]["pgoff"] == 0x90001' "${live[@]}" -j show var
+json 'assert j["snapshot"]["refused"] == 2' -f "$samples/refused.txt" -j show ufile
 json 'assert j["ufile"][0]["mass"] == "heavy"' -f "$samples/later-keys.txt" -j show ufile
 json 'd = j["children"]["device"][0]; u = d["children"]["ufile"]
 assert d["ufiles"] == 2 and len(u) == 2 and len(u[0]["children"]["uobj"]) == 9' "${live[@]}" -j tree

@@ -139,6 +139,8 @@ static const struct bad {
 	  UOBJSCOPE_ERR_SYNTAX, 2, "from -2147483648 to 2147483647" },
 	{ "pid-too-large", HEADER "ufile id=1 state=live pid=4194305\nend records=1\n",
 	  UOBJSCOPE_ERR_SYNTAX, 2, "from 0 to 4194304" },
+	{ "refused-32-bits-and-one", "uobjscope v=1 refused=4294967296\nend records=0\n",
+	  UOBJSCOPE_ERR_SYNTAX, 1, "from 0 to 4294967295" },
 	{ "bool-2", HEADER "ufile id=1 state=live changed=2\nend records=1\n",
 	  UOBJSCOPE_ERR_SYNTAX, 2, "expected 0 or 1" },
 	{ "token-short", HEADER "uobj ufile=1 type=PD class=idr token=123456789abcdef\n"
@@ -231,6 +233,24 @@ static void test_numbers(void)
 	EXPECT(uobjscope_find(scope, UOBJSCOPE_UFILES_BY_ID, UINT64_MAX).count == 1);
 	uobjscope_free(scope);
 	test_end("parse.numbers");
+}
+
+/* The header counts devices, the text info says it of each one. */
+static void test_refused(void)
+{
+	struct uobjscope *scope = sample("refused.txt", NULL);
+	char path[4096];
+	uint64_t value = 7;
+
+	EXPECT(uobjscope_get(uobjscope_header(scope, UOBJSCOPE_SNAPSHOT), UOBJSCOPE_KEY_REFUSED,
+			     &value) && value == 2);
+	uobjscope_free(scope);
+	snprintf(path, sizeof(path), "%s/info.txt", samples);
+	scope = uobjscope_load_file(path, UOBJSCOPE_INFO, NULL);
+	EXPECT(scope && uobjscope_get(uobjscope_record(scope, UOBJSCOPE_DEVICE, 0),
+				      UOBJSCOPE_KEY_REFUSED, &value) && !value);
+	uobjscope_free(scope);
+	test_end("parse.refused");
 }
 
 static void test_escapes(void)
@@ -326,7 +346,7 @@ static void test_every_missing_line(void)
 static void test_round_trip(void)
 {
 	static const char *const names[] = { "live.txt", "freed.txt", "unbound.txt",
-					     "later-keys.txt" };
+					     "later-keys.txt", "refused.txt" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct uobjscope *scope = sample(names[i], NULL);
@@ -950,6 +970,7 @@ int main(int argc, char **argv)
 	test_line_length();
 	test_nul_byte();
 	test_numbers();
+	test_refused();
 	test_escapes();
 	test_unknown_kept();
 	test_every_prefix();
