@@ -32,10 +32,13 @@ static int write_directly(const struct uobjscope *scope, const char *path)
 	return failed ? EXIT_UNREADABLE : EXIT_FINE;
 }
 
-/* Either the whole snapshot is there under its name, or what was there before. */
-static int replace(const struct uobjscope *scope, const char *path)
+/*
+ * Either the whole snapshot is there under its name, or what was there before.  The file
+ * is target, which the user calls path.
+ */
+static int replace(const struct uobjscope *scope, const char *path, const char *target)
 {
-	char *temporary = format("%s.XXXXXX", path);
+	char *temporary = format("%s.XXXXXX", target);
 	int fd = mkstemp(temporary);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool failed;
@@ -57,7 +60,7 @@ static int replace(const struct uobjscope *scope, const char *path)
 		failed = true;
 		cannot_write(path);
 	}
-	if (!failed && rename(temporary, path)) {
+	if (!failed && rename(temporary, target)) {
 		failed = true;
 		cannot_write(path);
 	}
@@ -67,11 +70,33 @@ static int replace(const struct uobjscope *scope, const char *path)
 	return failed ? EXIT_UNREADABLE : EXIT_FINE;
 }
 
+/* A link stays one: what counts is the file that it leads to. */
+static int save_to(const struct uobjscope *scope, const char *path)
+{
+	struct stat file;
+	char *target;
+	int status;
+
+	if (stat(path, &file)) {
+		/* It leads nowhere yet: there is nothing that could be lost. */
+		if (!lstat(path, &file) && S_ISLNK(file.st_mode))
+			return write_directly(scope, path);
+		return replace(scope, path, path);
+	}
+	if (!S_ISREG(file.st_mode))
+		return write_directly(scope, path);
+	target = realpath(path, NULL);
+	if (!target)
+		return cannot_write(path);
+	status = replace(scope, path, target);
+	free(target);
+	return status;
+}
+
 int cmd_save(const struct options *options)
 {
 	const char *path = options->args[0];
 	struct uobjscope *scope = load(options);
-	struct stat stat;
 	int status;
 
 	if (!scope)
@@ -79,10 +104,8 @@ int cmd_save(const struct options *options)
 	if (!strcmp(path, "-"))
 		status = uobjscope_write(scope, stdout) ? cannot_write("standard output") :
 							  EXIT_FINE;
-	else if (!lstat(path, &stat) && !S_ISREG(stat.st_mode))
-		status = write_directly(scope, path);
 	else
-		status = replace(scope, path);
+		status = save_to(scope, path);
 	uobjscope_free(scope);
 	return status;
 }

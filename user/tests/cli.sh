@@ -650,6 +650,35 @@ run -f "$scratch/again" show
 expect_status 0
 end save
 
+# A link stays one, and what it leads to is replaced as without it: by another file.
+mkdir "$scratch/elsewhere"
+echo old > "$scratch/elsewhere/target"
+ln "$scratch/elsewhere/target" "$scratch/elsewhere/same"
+ln -s elsewhere/target "$scratch/link-to"
+ln -s elsewhere/none-yet "$scratch/link-to-none"
+for link in link-to link-to-none; do
+	run "${live[@]}" save "$scratch/$link"
+	expect_status 0
+	[ -L "$scratch/$link" ] || fail "$link is no link any more"
+	run diff "$samples/live.txt" "$scratch/$link"
+	expect_status 0
+done
+[ -s "$scratch/elsewhere/none-yet" ] || fail "the target was not made"
+[ "$(cat "$scratch/elsewhere/same")" = old ] || fail "the target was overwritten, not replaced"
+[ "$(ls "$scratch/elsewhere")" = $'none-yet\nsame\ntarget' ] ||
+	fail "left behind: $(ls "$scratch/elsewhere")"
+# What is no regular file is written to.
+mkfifo "$scratch/save-fifo"
+cat "$scratch/save-fifo" > "$scratch/from-fifo" &
+pid=$!
+run "${live[@]}" save "$scratch/save-fifo"
+expect_status 0
+wait $pid
+[ -p "$scratch/save-fifo" ] || fail "the FIFO was replaced"
+run diff "$samples/live.txt" "$scratch/from-fifo"
+expect_status 0
+end save.links
+
 echo old > "$scratch/kept"
 run -f "$samples/version-2.txt" save "$scratch/kept"
 [ "$(cat "$scratch/kept")" = old ] || fail "the old file is gone though there is no new one"
@@ -660,6 +689,13 @@ err=$(cat "$scratch/err")
 expect_status 3
 expect_error "kept: cannot write: File too large"
 [ "$(cat "$scratch/kept")" = old ] || fail "the old file is gone and the new one is cut short"
+ln -s kept "$scratch/link"
+(trap '' XFSZ; ulimit -f 1; exec "$plain" "${live[@]}" save "$scratch/link") 2> "$scratch/err"
+status=$?
+err=$(cat "$scratch/err")
+expect_status 3
+expect_error "link: cannot write: File too large"
+[ "$(cat "$scratch/kept")" = old ] || fail "by a link the old file is cut short"
 run "${live[@]}" save "$scratch/nowhere/file"
 expect_status 3
 expect_error "cannot write: No such file or directory"
