@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -177,10 +178,24 @@ static int wrong(const char *what, const char *expected)
 	return EXIT_USAGE;
 }
 
+/* Standard input is at its end after the first time, whatever it is. */
+static int check_again(const char *path)
+{
+	struct stat file;
+
+	if (!strcmp(path, "-"))
+		return wrong("watch", "a file that can be read again, not standard input");
+	/* What is not there is told by who opens it. */
+	if (!stat(path, &file) && !S_ISREG(file.st_mode))
+		return wrong(path, "a regular file, which watch can read again");
+	return EXIT_FINE;
+}
+
 static int check(const struct options *options, const struct command *command)
 {
 	const bool watch = command->run == cmd_watch;
 	const bool timeline = command->run == cmd_timeline;
+	int status = EXIT_FINE;
 
 	/* What it runs may have words of any number. */
 	if (!(timeline && options->quoted) &&
@@ -203,10 +218,11 @@ static int check(const struct options *options, const struct command *command)
 		return wrong("leaks", "no -f and no --fds: it is about the running kernel");
 	if (options->file && options->debugfs)
 		return wrong("-f", "either -f or --debugfs");
-	/* A file given to --fds, or standard input, can be read once. */
-	if (watch && options->file && !strcmp(options->file, "-"))
-		return wrong("watch", "a file that can be read again, not standard input");
-	return EXIT_FINE;
+	if (watch && options->file)
+		status = check_again(options->file);
+	if (watch && options->fds && !status)
+		status = check_again(options->fds);
+	return status;
 }
 
 /* The words behind a --, before these are sorted behind all options. */

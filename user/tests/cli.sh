@@ -287,6 +287,12 @@ usage "from 1 on" watch --count -1
 usage "either -f or --debugfs" -f x --debugfs y show
 usage "names no object, expected ino:N" "${live[@]}" holders 3
 usage "read again" watch -f -
+usage "read again" watch --fds -
+mkfifo "$scratch/once"
+usage "once: expected a regular file, which watch can read again" watch -f "$scratch/once"
+usage "once: expected a regular file, which watch can read again" \
+	-f "$samples/live.txt" watch --fds "$scratch/once"
+usage "/dev/null: expected a regular file" watch -f /dev/null
 usage "nonsense" --nonsense
 end usage
 
