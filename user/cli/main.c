@@ -197,9 +197,11 @@ static int check(const struct options *options, const struct command *command)
 	const bool timeline = command->run == cmd_timeline;
 	int status = EXIT_FINE;
 
-	/* What it runs may have words of any number. */
+	/* What it runs may have words of any number, and options that are not ours. */
 	if (!(timeline && options->quoted) &&
 	    (options->nargs < command->least || options->nargs > command->most))
+		return wrong(command->name, command->expected);
+	if (command->run == cmd_leaks && !options->quoted)
 		return wrong(command->name, command->expected);
 	if ((watch || command->run == cmd_show) && options->nargs && !is_show(options->args[0]))
 		return wrong(options->args[0], "one of var, dm, dmabuf, mmap, ufile, uobj");

@@ -269,6 +269,11 @@ usage "expected one file" save
 usage "expected one of ino:N" holders
 usage "expected at most one file, or -- and a command" timeline a b
 usage "leaks: expected a command to run, after --" leaks
+usage "leaks: expected a command to run, after --" leaks true
+usage "leaks: expected a command to run, after --" leaks ls -j
+usage "leaks: expected a command to run, after --" leaks --
+usage "leaks: expected a command to run, after --" leaks env -- ls
+usage "leaks: expected a command to run, after --" -- leaks ls
 usage "leaks: expected no -f and no --fds" -f x leaks -- true
 usage "leaks: expected no -f and no --fds" --fds x leaks -- true
 usage "expected no -n and no --count" --count 1 leaks -- true

@@ -228,6 +228,8 @@ completes()
 	[ "$(complete_words uobjscope tr)" = tree ] &&
 		[ "$(complete_words uobjscope -d mlx5_0 show dm)" = "dm dmabuf" ] &&
 		[ "$(complete_words uobjscope --j)" = --json ] &&
+		[ "$(complete_words uobjscope leaks "")" = -- ] &&
+		[[ " $(complete_words uobjscope leaks -- mkfif) " == *" mkfifo "* ]] &&
 		[ "$(complete_words uobjscope holders u)" = ufile: ]
 }
 step completion.bash completes
