@@ -201,11 +201,8 @@ static void take_holder(struct keepers *keepers, const struct uobjscope_report *
 	}
 }
 
-/*
- * Is it one that decides how long the object is there?  A dma-buf is as long as its file;
- * and of what is there anyway it says nothing who uses it.
- */
-static bool decides(const struct uobjscope_report *report, const struct uobjscope_tally *tally)
+/* A dma-buf is as long as its file; and of what is there anyway it says nothing who uses it. */
+bool keepers_decides(const struct uobjscope_report *report, const struct uobjscope_tally *tally)
 {
 	switch (report->kind) {
 	case UOBJSCOPE_OBJECT_DMABUF:
@@ -237,7 +234,7 @@ static void take_report(struct keepers *keepers, const struct uobjscope_report *
 	for (size_t i = 0; i < report->count; i++) {
 		const struct uobjscope_tally *tally = &report->tallies[i];
 
-		if (!decides(report, tally))
+		if (!keepers_decides(report, tally))
 			continue;
 		for (size_t j = 0; j < tally->count; j++)
 			if (!is_open(report) || tally->holders[j].kind != UOBJSCOPE_HOLDER_UOBJ)

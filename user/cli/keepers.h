@@ -24,6 +24,15 @@ struct keepers;
 struct keepers *keepers_find(const struct uobjscope *scope, const struct births *births,
 			     const char *object);
 
+/**
+ * keepers_decides() - is a count one that decides how long its object is there?
+ * @report: of the object
+ * @tally: the count
+ *
+ * Return: false of one that says who uses it at the moment, or holds something else.
+ */
+bool keepers_decides(const struct uobjscope_report *report, const struct uobjscope_tally *tally);
+
 void keepers_free(struct keepers *keepers);
 void keepers_print(const struct keepers *keepers, const struct uobjscope *scope, FILE *out);
 json_object *keepers_json(const struct keepers *keepers, const struct uobjscope *scope);

@@ -205,7 +205,7 @@ static const struct uobjscope_record *held_by(const struct leaks *leaks,
 	}
 }
 
-/* References that no holder explains, of all counts of an object. */
+/* References that no holder explains, of all counts that keep an object. */
 static uint64_t unexplained(const struct uobjscope *scope, const struct uobjscope_record *record)
 {
 	char *name = name_of(record);
@@ -218,15 +218,28 @@ static uint64_t unexplained(const struct uobjscope *scope, const struct uobjscop
 	holders = need(uobjscope_holders(scope, name, NULL));
 	for (size_t i = 0; (report = uobjscope_holders_report(holders, i)); i++)
 		for (size_t j = 0; j < report->count; j++)
-			sum += report->tallies[j].unexplained;
+			if (keepers_decides(report, &report->tallies[j]))
+				sum += report->tallies[j].unexplained;
 	uobjscope_holders_free(holders);
 	free(name);
 	return sum;
 }
 
+/* Is it an object of a process that is not the command's?  What is not known is not. */
+static bool is_of_others(const struct leaks *leaks, const struct uobjscope_record *record)
+{
+	uint64_t pid;
+
+	return leaks->births &&
+	       uobjscope_get(uobjscope_ufile_of(leaks->after, record), UOBJSCOPE_KEY_PID, &pid) &&
+	       !births_has_process(leaks->births, pid);
+}
+
 static void take_change(struct leaks *leaks, const struct uobjscope_change *change)
 {
 	const struct uobjscope_record *record = change->after;
+	char *name;
+	bool ours;
 
 	if (change->kind == UOBJSCOPE_REMOVED)
 		return;
@@ -248,14 +261,16 @@ static void take_change(struct leaks *leaks, const struct uobjscope_change *chan
 	default:
 		return;
 	}
-	if (!is_ours(leaks, record)) {
+	/* References to what was there before come and go with what its owner does. */
+	ours = is_ours(leaks, record) &&
+	       !(change->kind == UOBJSCOPE_CHANGED && is_of_others(leaks, record));
+	if (!ours) {
 		leaks->others += change->type != UOBJSCOPE_FD;
 		return;
 	}
-	if (name_of(record))
-		add(leaks, record);
-	else
-		add(leaks, held_by(leaks, record));
+	name = name_of(record);
+	add(leaks, name ? record : held_by(leaks, record));
+	free(name);
 }
 
 static void forget(struct leaks *leaks)

@@ -518,6 +518,22 @@ run "${kernel[@]}" leaks -- cp "$samples/live.fds" "$scratch/leaks/fds"
 expect_status 0
 end leaks.nothing-new
 
+# Who uses an object that was there before is no reference that was left behind.
+sed -e '/ type=CQ /s/usecnt=0/usecnt=2/; / type=CQ /s/users=2/users=4/' \
+	-e '/ type=DM /s/usecnt=0/usecnt=-1/; / type=PD /s/users=3/users=5/' \
+	"$samples/live.txt" > "$scratch/used"
+run "${kernel[@]}" leaks -- cp "$scratch/used" "$scratch/leaks/snapshot"
+expect_status 0
+expect_out "nothing is left by cp"
+cp "$samples/live.txt" "$scratch/leaks/snapshot"
+sed '/^ufile id=2 /s/ ref=4 / ref=5 /' "$samples/live.txt" > "$scratch/referred"
+run "${kernel[@]}" leaks -- cp "$scratch/referred" "$scratch/leaks/snapshot"
+expect_status 1
+expect_out "1 object is left by cp"
+expect_out "kept by nobody who is seen: ref of ufile:2 has 1 unexplained"
+cp "$samples/live.txt" "$scratch/leaks/snapshot"
+end leaks.users-are-no-references
+
 # ---- timeline
 
 # Of each bar: kind, name, ufile, begin and end in ms, and the events of these.
