@@ -114,10 +114,19 @@ static void add(struct trace *trace, const struct trace_event *event, char *text
 	trace->texts[trace->count++] = text;
 }
 
+/* In a buffer that was full, the last events are where the first ones were. */
+static bool says_overwritten(const char *text)
+{
+	unsigned long long there, written;
+
+	return sscanf(text, "# entries-in-buffer/entries-written: %llu/%llu", &there,
+		      &written) == 2 && there < written;
+}
+
 static bool says_lost(const char *text)
 {
 	return (strstr(text, "LOST") && strstr(text, "EVENTS]")) ||
-	       strstr(text, "EVENTS DROPPED]");
+	       strstr(text, "EVENTS DROPPED]") || says_overwritten(text);
 }
 
 static void read_text(struct trace *trace, FILE *file)

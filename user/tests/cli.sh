@@ -564,6 +564,15 @@ expect_status 0
 expect_error "events were lost"
 end timeline
 
+# Of a ring that was full the first events are gone, which only its header tells.
+json 'assert [(e["cat"], e["ts"]) for e in j["traceEvents"] if e["ph"] == "I"] == [
+	("events lost", 0)], j' timeline "$samples/overwritten.txt"
+expect_error "events were lost in 1 places"
+run timeline "$samples/trace.txt"
+expect_status 0
+[ -z "$err" ] || fail "$err"
+end timeline-overwritten
+
 # What the page and the picture have is judged by a reader of their own.
 cp "$samples/trace.txt" "$samples/scene.txt" "$scratch"
 python3 "$here/many.py" 1000 > "$scratch/many.txt" || cp "$samples/scene.txt" "$scratch/many.txt"
