@@ -13,13 +13,12 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "births.h"
 #include "cli.h"
+#include "instance.h"
 
-#define TRACING		"/sys/kernel/tracing"
 /* For all processors together, but what the kernel begins with at least. */
 #define BUFFERS_KB	65536
 #define BUFFER_KB	1408
@@ -67,9 +66,7 @@ struct node {
 
 /**
  * struct births - all of them
- * @instance: its folder
- * @switch_path: the module's switch
- * @switch_off: it was off before
+ * @instance: what they are recorded in
  * @pipe: where events come from
  * @text: what was read and is not a whole line yet
  * @length: of @text
@@ -82,9 +79,7 @@ struct node {
  * @lost: events that were lost
  */
 struct births {
-	char *instance;
-	char *switch_path;
-	bool switch_off;
+	struct instance instance;
 	int pipe;
 	char *text;
 	size_t length;
@@ -97,58 +92,29 @@ struct births {
 	unsigned long lost;
 };
 
-/* ---- files of the kernel ---- */
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
-
-/* A file of the instance; the error names it. */
-static int set(const struct births *births, const char *file, const char *text, char **why)
-{
-	char *path = format("%s/%s", births->instance, file);
-	int err = write_text(path, text);
-
-	if (err && why && !*why)
-		*why = format("%s: cannot write '%s': %s", path, text, strerror(err));
-	free(path);
-	return err;
-}
+/* ---- the instance ---- */
 
 static int set_event(const struct births *births, const char *event, const char *file,
 		     const char *text, char **why)
 {
 	char *name = format("events/uobjscope/%s/%s", event, file);
-	int err = set(births, name, text, why);
+	int err = instance_set(&births->instance, name, text, why);
 
 	free(name);
 	return err;
 }
 
-static bool make_instance(struct births *births, char **why)
+static bool set_up(const struct births *births, char **why)
 {
 	char *size = format("%lu", BUFFERS_KB / sysconf(_SC_NPROCESSORS_CONF) > BUFFER_KB ?
 				   BUFFERS_KB / sysconf(_SC_NPROCESSORS_CONF) : BUFFER_KB);
-	bool good;
+	const struct instance *instance = &births->instance;
+	bool good = !instance_set(instance, "trace_clock", "mono", why) &&
+		    !instance_set(instance, "buffer_size_kb", size, why);
 
-	if (mkdir(births->instance, 0700)) {
-		*why = format("%s: cannot make: %s", births->instance, strerror(errno));
-		free(size);
-		return false;
-	}
-	good = !set(births, "trace_clock", "mono", why) &&
-	       !set(births, "buffer_size_kb", size, why);
 	free(size);
 	/* Where it was a thread of another program's that made an object, this is not known. */
-	good = good && !set(births, "events/sched/" FORK "/enable", "1", why);
+	good = good && !instance_set(instance, "events/sched/" FORK "/enable", "1", why);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds) && good; i++) {
 		good = !set_event(births, kinds[i].event, "trigger", "stacktrace", why) &&
 		       !set_event(births, kinds[i].event, "enable", "1", why) &&
@@ -158,40 +124,12 @@ static bool make_instance(struct births *births, char **why)
 	return good;
 }
 
-static bool switch_on(struct births *births, char **why)
-{
-	int fd = open(births->switch_path, O_RDONLY | O_CLOEXEC), err;
-	char state = 0;
-
-	if (fd < 0 || read(fd, &state, 1) != 1) {
-		*why = format("%s: cannot read: %s", births->switch_path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	close(fd);
-	if (state == '1')
-		return true;
-	err = write_text(births->switch_path, "1");
-	if (err) {
-		*why = format("%s: cannot be switched on: %s", births->switch_path,
-			      err == EOPNOTSUPP ? "the module has no probes" : strerror(err));
-		return false;
-	}
-	births->switch_off = true;
-	return true;
-}
-
 static void stop(struct births *births)
 {
 	if (births->pipe >= 0)
 		close(births->pipe);
 	births->pipe = -1;
-	if (births->switch_off)
-		write_text(births->switch_path, "0");
-	births->switch_off = false;
-	/* Its events go with it. */
-	rmdir(births->instance);
+	instance_end(&births->instance);
 }
 
 struct births *births_begin(const char *debugfs, char **why)
@@ -199,15 +137,10 @@ struct births *births_begin(const char *debugfs, char **why)
 	struct births *births = need(calloc(1, sizeof(*births)));
 	char *path;
 
-	*why = NULL;
 	births->pipe = -1;
-	births->instance = format(TRACING "/instances/uobjscope-leaks-%d", getpid());
-	births->switch_path = format("%s/trace", debugfs);
 	births->ours = need(calloc(MAX_PID / 8 + 1, 1));
-	if (access(TRACING "/instances", F_OK)) {
-		*why = format("no tracefs in " TRACING ": mount -t tracefs none " TRACING);
-	} else if (switch_on(births, why) && make_instance(births, why)) {
-		path = format("%s/trace_pipe", births->instance);
+	if (!instance_begin(&births->instance, "leaks", debugfs, why) && set_up(births, why)) {
+		path = format("%s/trace_pipe", births->instance.dir);
 		births->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (births->pipe < 0)
 			*why = format("%s: cannot open: %s", path, strerror(errno));
@@ -512,7 +445,7 @@ void births_end(struct births *births)
 {
 	if (!births)
 		return;
-	set(births, "tracing_on", "0", NULL);
+	instance_set(&births->instance, "tracing_on", "0", NULL);
 	births_read(births);
 	stop(births);
 }
@@ -523,8 +456,6 @@ void births_free(struct births *births)
 		return;
 	while (births->newest)
 		drop_node(births, births->newest);
-	free(births->instance);
-	free(births->switch_path);
 	free(births->text);
 	free(births->ours);
 	free(births);

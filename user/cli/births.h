@@ -36,7 +36,8 @@ struct births;
  * @debugfs: folder of uobjscope.ko
  * @why: set to why there are no events, to be freed, where there are none
  *
- * Makes an instance of the kernel's tracing of its own, and switches the events on.
+ * Makes an instance of the kernel's tracing of its own, and switches the events on.  As for
+ * instance_begin(), command_catch_signals() comes before it.
  *
  * Return: for births_end() and births_free(), or NULL.
  */

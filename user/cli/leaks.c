@@ -2,12 +2,8 @@
 /*
  * uobjscope leaks: run a command, and tell what it leaves behind.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,11 +11,10 @@
 
 #include "births.h"
 #include "cli.h"
+#include "instance.h"
 #include "keepers.h"
 #include "origin.h"
 
-/* How often to look whether the command has ended, and to read events. */
-#define TICK_MS		20
 /* What the kernel still has to do for a process that has ended may take so long. */
 #define SETTLE_MS	2000
 #define SETTLE_STEP_MS	200
@@ -54,72 +49,27 @@ struct leaks {
 
 /* ---- the command ---- */
 
-static atomic_int child;
-
-/* It is the command that is to end; what it leaves is told all the same. */
-static void pass_on(int signal)
+static void read_births(void *births)
 {
-	if (child > 0)
-		kill(child, signal);
-}
-
-static void set_signal(int signal, void (*handler)(int))
-{
-	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-
-	sigaction(signal, &action, NULL);
+	births_read(births);
 }
 
 /* With --json standard output is for that. */
-static int start(const struct options *options)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t defaults;
-	pid_t pid;
-	int err;
-
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGINT);
-	sigaddset(&defaults, SIGQUIT);
-	if (posix_spawnattr_init(&attributes) || posix_spawn_file_actions_init(&actions) ||
-	    (options->json &&
-	     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)))
-		no_memory();
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	/* As a shell does: what a terminal sends is for the command. */
-	set_signal(SIGINT, SIG_IGN);
-	set_signal(SIGQUIT, SIG_IGN);
-	err = posix_spawnp(&pid, options->args[0], &actions, &attributes, options->args, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	if (err) {
-		complain("%s: cannot run: %s", options->args[0], strerror(err));
-		return -1;
-	}
-	child = pid;
-	set_signal(SIGTERM, pass_on);
-	set_signal(SIGHUP, pass_on);
-	return 0;
-}
-
 static int run(struct leaks *leaks)
 {
-	pid_t ended;
+	const struct options *options = leaks->options;
+	const char *name = options->args[0];
+	int err;
 
 	fflush(stdout);
 	births_follow(leaks->births, getpid());
-	if (start(leaks->options))
+	err = command_start(options->args, options->json);
+	if (err > 0)
+		complain("%s: cannot run: %s", name, strerror(err));
+	if (err)
 		return -1;
-	while (!(ended = waitpid(child, &leaks->status, WNOHANG)) ||
-	       (ended < 0 && errno == EINTR)) {
-		if (leaks->births)
-			births_read(leaks->births);
-		poll(NULL, 0, TICK_MS);
-	}
-	child = 0;
-	return 0;
+	return command_wait(name, &leaks->status, leaks->births ? read_births : NULL,
+			    leaks->births);
 }
 
 /* ---- what is left ---- */
@@ -463,22 +413,23 @@ int cmd_leaks(const struct options *options)
 {
 	struct leaks leaks = { .options = options };
 	int status = EXIT_UNREADABLE;
+	bool good;
 
 	/* Not before the first snapshot is there: what fails then has changed nothing. */
 	leaks.before = load(options);
 	if (!leaks.before)
 		return EXIT_UNREADABLE;
+	command_catch_signals();
 	leaks.births = births_begin(options->debugfs ? options->debugfs : UOBJSCOPE_DIR,
 				    &leaks.no_births);
 	/* What others have made since then has a birth or is in this one. */
 	uobjscope_free(leaks.before);
 	leaks.before = load_silently(options);
-	if (leaks.before && !run(&leaks) && look(&leaks)) {
-		births_end(leaks.births);
+	good = leaks.before && !run(&leaks) && look(&leaks);
+	births_end(leaks.births);
+	command_release_signals();
+	if (good)
 		status = tell(&leaks);
-	} else {
-		births_end(leaks.births);
-	}
 	births_free(leaks.births);
 	forget(&leaks);
 	free(leaks.names);

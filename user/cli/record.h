@@ -14,7 +14,7 @@
  *
  * In buffers of the trace's own, which are gone afterwards; the switch of the events is as
  * it was before.  What the command prints goes to standard error.  How it ends is said there
- * if it is not with 0.
+ * if it is not with 0.  Signals are passed on to it, see command_catch_signals().
  *
  * Return: EXIT_FINE, or EXIT_UNREADABLE after a line that says why; give @trace to
  * trace_free() in any case.

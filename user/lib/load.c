@@ -83,8 +83,12 @@ struct uobjscope *uobjscope_load_fd(int fd, const char *name, unsigned int want,
 
 static int open_file(const char *path, struct uobjscope_error *error)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
 
+	/* The module makes the text then; who waits for another reader can be interrupted. */
+	do
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return uobjscope_fail(error, UOBJSCOPE_ERR_ACCESS, 0, "%s: cannot open: %s",
 				      path, strerror(errno));

@@ -534,6 +534,87 @@ expect_out "kept by nobody who is seen: ref of ufile:2 has 1 unexplained"
 cp "$samples/live.txt" "$scratch/leaks/snapshot"
 end leaks.users-are-no-references
 
+# ---- leaks, and the signals
+
+# What would end it ends the command, and what that leaves is told all the same.
+for signal in INT QUIT TERM HUP; do
+	rm -f "$scratch/started"
+	# A job of an interactive kind, else the shell has it ignore SIGINT.
+	set -m
+	"$program" "${kernel[@]}" leaks -- sh -c "trap 'exit 7' $signal; : > '$scratch/started'
+		while :; do sleep 0.01; done" > "$scratch/out" 2> "$scratch/err" &
+	pid=$!
+	for ((n = 0; n < 500; n++)); do
+		[ -e "$scratch/started" ] && break
+		sleep 0.01
+	done
+	kill -$signal $pid
+	wait $pid
+	status=$?
+	set +m
+	out=$(cat "$scratch/out")
+	err=$(cat "$scratch/err")
+	expect_status 4
+	expect_out "nothing is left by sh"
+	[[ $err == *"the command ended with status 7"* ]] || fail "SIG$signal: $err"
+done
+end leaks.signals-are-passed-on
+
+# What is ignored before is ignored by the command.
+for signal in INT QUIT TERM HUP; do
+	(trap '' $signal; exec "$program" "${kernel[@]}" leaks -- \
+		sh -c "kill -$signal \$\$; exit 5") > "$scratch/out" 2> "$scratch/err"
+	status=$?
+	err=$(cat "$scratch/err")
+	expect_status 4
+	[[ $err == *"the command ended with status 5"* ]] || fail "SIG$signal: $err"
+done
+end leaks.ignored-stays-ignored
+
+# It comes while the second snapshot is read, which is the one from a second pipe.
+mkdir "$scratch/slow"
+pipe=$scratch/slow/snapshot
+mkfifo "$pipe"
+"$program" --debugfs "$scratch/slow" leaks -- touch "$scratch/was-run" \
+	> "$scratch/out" 2> "$scratch/err" &
+pid=$!
+exec 8> "$pipe"
+rm "$pipe"
+mkfifo "$pipe"
+cat "$samples/live.txt" >&8
+exec 8>&-
+exec 9> "$pipe"
+kill -TERM $pid
+cat "$samples/live.txt" >&9
+exec 9>&-
+wait $pid
+status=$?
+err=$(cat "$scratch/err")
+expect_status 3
+expect_no_out
+expect_error "touch: not run: signal 15 came before"
+[ ! -e "$scratch/was-run" ] || fail "the command was run"
+end leaks.signal-before-the-command
+
+# Without events, for whatever reason, the switch is as it was, and the reason is the right one.
+echo 0 > "$scratch/leaks/trace"
+run "${kernel[@]}" leaks -- true
+expect_status 0
+[ "$(cat "$scratch/leaks/trace")" = 0 ] || fail "the switch is $(cat "$scratch/leaks/trace")"
+: > "$scratch/leaks/trace"
+run "${kernel[@]}" leaks -- true
+expect_status 0
+[[ $err == *"trace: cannot read: it is empty: expected root, and uobjscope.ko loaded"* ]] ||
+	fail "$err"
+rm "$scratch/leaks/trace"
+if [ ! -d /sys/kernel/tracing/instances ]; then
+	echo 1 > "$scratch/leaks/trace"
+	run "${kernel[@]}" leaks -- true
+	[[ $err == *"no tracefs in /sys/kernel/tracing: mount -t tracefs none"* ]] || fail "$err"
+	rm "$scratch/leaks/trace"
+fi
+end leaks.switch
+
 # ---- timeline
 
 # Of each bar: kind, name, ufile, begin and end in ms, and the events of these.
