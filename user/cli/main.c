@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -244,6 +245,8 @@ int main(int argc, char **argv)
 	const int quoted = count_quoted(argc, argv);
 	int status;
 
+	/* Of a child nothing is known where whoever started us has ignored that. */
+	signal(SIGCHLD, SIG_DFL);
 	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options))

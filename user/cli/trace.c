@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "instance.h"
 #include "trace.h"
 
 /* The first byte of a trace.dat, which no text has. */
@@ -203,8 +204,8 @@ static int read_dat(struct trace *trace, const char *path)
 	}
 	read_text(trace, file);
 	fclose(file);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (command_reap(pid, "trace-cmd", &status))
+		return EXIT_UNREADABLE;
 	if (!status)
 		return EXIT_FINE;
 	complain("%s: a trace.dat, expected trace-cmd report to read it: status %d", path,

@@ -596,6 +596,34 @@ expect_error "touch: not run: signal 15 came before"
 [ ! -e "$scratch/was-run" ] || fail "the command was run"
 end leaks.signal-before-the-command
 
+# Who started us may have ignored SIGCHLD, and then nobody's end can be waited for.
+ignoring_children()	# PROGRAM ARGUMENT...
+{
+	python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$@" > "$scratch/out" 2> "$scratch/err"
+	status=$?
+	out=$(cat "$scratch/out")
+	err=$(cat "$scratch/err")
+}
+
+ignoring_children "$program" "${kernel[@]}" leaks -- false
+expect_status 4
+[[ $err == *"the command ended with status 1"* ]] || fail "$err"
+mkdir "$scratch/bin"
+printf '\027\010\104tracing6\0' > "$scratch/trace.dat"
+printf '#!/bin/sh\ncat %q\n' "$samples/trace.txt" > "$scratch/bin/trace-cmd"
+chmod +x "$scratch/bin/trace-cmd"
+PATH=$scratch/bin:$PATH ignoring_children "$program" timeline "$scratch/trace.dat"
+expect_status 0
+expect_out "ufile 7"
+printf '#!/bin/sh\nexit 9\n' > "$scratch/bin/trace-cmd"
+PATH=$scratch/bin:$PATH ignoring_children "$program" timeline "$scratch/trace.dat"
+expect_status 3
+expect_no_out
+expect_error "expected trace-cmd report to read it: status 9"
+end waits-though-children-are-ignored
+
 # Without events, for whatever reason, the switch is as it was, and the reason is the right one.
 echo 0 > "$scratch/leaks/trace"
 run "${kernel[@]}" leaks -- true
