@@ -77,6 +77,7 @@ struct node {
  * @stack: whose stack the lines are that come, or NULL
  * @ours: a bit for each thread that is the command's
  * @lost: events that were lost
+ * @switched_off: by somebody else, which is among @lost
  */
 struct births {
 	struct instance instance;
@@ -90,6 +91,7 @@ struct births {
 	struct node *stack;
 	unsigned char *ours;
 	unsigned long lost;
+	bool switched_off;
 };
 
 /* ---- the instance ---- */
@@ -441,12 +443,22 @@ void births_read(struct births *births)
 	} while (n > 0 || (n < 0 && errno == EINTR));
 }
 
+void births_check(struct births *births)
+{
+	if (!births || births->switched_off || instance_is_on(&births->instance))
+		return;
+	births->switched_off = true;
+	/* How many is not known. */
+	births->lost++;
+}
+
 void births_end(struct births *births)
 {
 	if (!births)
 		return;
 	instance_set(&births->instance, "tracing_on", "0", NULL);
 	births_read(births);
+	births_check(births);
 	stop(births);
 }
 

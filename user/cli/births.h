@@ -47,6 +47,14 @@ struct births *births_begin(const char *debugfs, char **why);
 void births_read(struct births *births);
 
 /**
+ * births_check() - have it among what was lost if somebody has switched the events off
+ * @births: may be NULL
+ *
+ * That is said in a note, once.
+ */
+void births_check(struct births *births);
+
+/**
  * births_end() - take the last events, and leave the kernel's tracing as it was
  * @births: may be NULL
  */
@@ -55,7 +63,13 @@ void births_end(struct births *births);
 /** births_free() - after births_end(); NULL is fine */
 void births_free(struct births *births);
 
-/** births_lost() - events that the buffers had no room for */
+/**
+ * births_lost() - events that were lost
+ * @births: the events
+ *
+ * Return: how many the buffers had no room for, and one more if they were switched off: how
+ * many are missing then is not known.
+ */
 unsigned long births_lost(const struct births *births);
 
 /**

@@ -103,6 +103,16 @@ int instance_set(const struct instance *instance, const char *file, const char *
 	return err;
 }
 
+bool instance_is_on(const struct instance *instance)
+{
+	char state = 0;
+
+	if (!read_switch(instance->switch_path, &state) && state == '1')
+		return true;
+	remark("%s: was switched off meanwhile, events are missing", instance->switch_path);
+	return false;
+}
+
 void instance_end(struct instance *instance)
 {
 	int err = instance->switched ? write_text(instance->switch_path, "0") : 0;

@@ -51,6 +51,16 @@ int instance_set(const struct instance *instance, const char *file, const char *
 		 char **why);
 
 /**
+ * instance_is_on() - is the module's switch as instance_begin() has left it?
+ * @instance: of instance_begin()
+ *
+ * Another run, which has found it off, switches it off when it ends.
+ *
+ * Return: true, or false after a note that says that events are missing.
+ */
+bool instance_is_on(const struct instance *instance);
+
+/**
  * instance_end() - remove it with its events, and have the switch as it was
  * @instance: of instance_begin(), all of its files closed; or all zero
  *

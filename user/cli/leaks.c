@@ -243,6 +243,7 @@ static bool compare(struct leaks *leaks)
 		return false;
 	if (leaks->births)
 		births_read(leaks->births);
+	births_check(leaks->births);
 	diff = need(uobjscope_diff(leaks->before, leaks->after, NULL));
 	for (size_t i = 0; (change = uobjscope_diff_change(diff, i)); i++)
 		take_change(leaks, change);
@@ -369,7 +370,7 @@ static void remark_on(const struct leaks *leaks)
 	if (leaks->no_births)
 		remark("births are not known: %s", leaks->no_births);
 	else if (births_lost(leaks->births))
-		remark("%lu events were lost, some births are not known",
+		remark("%lu events or more were lost, some births are not known",
 		       births_lost(leaks->births));
 	if (leaks->others)
 		remark("%zu objects or holders that other processes made meanwhile are left out",

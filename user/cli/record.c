@@ -46,15 +46,19 @@ static int run_command(char *const *argv)
 static int record(char *const *argv, struct trace *trace, const struct instance *instance)
 {
 	char *path = format("%s/trace", instance->dir);
+	bool is_on;
 	int status;
 
 	instance_set(instance, "tracing_on", "1", NULL);
 	status = run_command(argv);
+	is_on = instance_is_on(instance);
 	instance_set(instance, "tracing_on", "0", NULL);
 	instance_set(instance, "events/enable", "0", NULL);
 	if (!status)
 		status = trace_read(trace, path);
 	free(path);
+	if (!is_on)
+		trace_lose(trace);
 	return status;
 }
 

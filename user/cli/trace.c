@@ -130,6 +130,13 @@ static bool says_lost(const char *text)
 	       strstr(text, "EVENTS DROPPED]") || says_overwritten(text);
 }
 
+void trace_lose(struct trace *trace)
+{
+	trace->lost++;
+	if (trace->count)
+		trace->events[trace->count - 1].after_lost = true;
+}
+
 static void read_text(struct trace *trace, FILE *file)
 {
 	struct trace_event event = { 0 };

@@ -58,6 +58,14 @@ struct trace {
 int trace_read(struct trace *trace, const char *path);
 
 /**
+ * trace_lose() - events were lost, it is not known where
+ * @trace:	of trace_read()
+ *
+ * The last event comes after them.
+ */
+void trace_lose(struct trace *trace);
+
+/**
  * trace_free() - give back what trace_read() has made
  * @trace:	of trace_read(), or all zero
  */
