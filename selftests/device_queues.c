@@ -243,6 +243,8 @@ do { \
 #define CQ_UMEM_ID	(0x2c0 / 32)
 
 #define UMEM_BYTES	(DEVX_ST_SZ_BYTES(create_umem_in) + 8)
+/* Of a page in its list: it may be read and written. */
+#define UMEM_RIGHTS	3
 
 /* A queue in registered memory: within it, of the same user context, and before it goes. */
 TEST_F(device_queues, cq_on_umem)
@@ -266,7 +268,7 @@ TEST_F(device_queues, cq_on_umem)
 	ASSERT_STATUS(IFC_BAD_PARAM, raw_send(&self->raw, umem, UMEM_BYTES, out, sizeof(out)));
 	DEVX_SET(create_umem_in, umem, umem.page_offset, 64);
 	umem[UMEM_BYTES / 4 - 2] = htobe32(q->spare_address >> 32);
-	umem[UMEM_BYTES / 4 - 1] = htobe32(q->spare_address);
+	umem[UMEM_BYTES / 4 - 1] = htobe32(q->spare_address | UMEM_RIGHTS);
 	ASSERT_STATUS(IFC_OK, raw_send(&self->raw, umem, UMEM_BYTES, out, sizeof(out)));
 	id = DEVX_GET(create_umem_out, out, umem_id);
 

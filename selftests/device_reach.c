@@ -42,13 +42,15 @@ FIXTURE_TEARDOWN(device_reach)
 }
 
 /* A completion queue whose doorbell record is anywhere.  The library asks for a place of its own. */
-static int make_cq(struct ibv_context *ctx, const void *entries, const void *record,
-		   uint32_t *handle)
+static int make_cq(struct ibv_context *ctx, const struct mlx5dv_devx_uar *uar,
+		   const void *entries, const void *record, uint32_t *handle)
 {
 	const struct mlx5_ib_create_cq driver = {
 		.buf_addr = (uintptr_t)entries,
 		.db_addr = (uintptr_t)record,
 		.cqe_size = ENTRY_SIZE,
+		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+		.uar_page_index = uar->page_id,
 	};
 	struct mlx5_ib_create_cq_resp answer = {};
 	const uint32_t cqe = ENTRIES - 1, vector = 0, flags = 0;
@@ -92,6 +94,7 @@ TEST_F(device_reach, record_in_a_file_of_others)
 {
 	char name[] = "/tmp/uobjscope-reach-XXXXXX", path[64];
 	uint8_t page[PAGE], zeros[PAGE] = {};
+	struct mlx5dv_devx_uar *uar;
 	void *entries, *record;
 	uint32_t handle;
 	int fd, readable;
@@ -111,11 +114,14 @@ TEST_F(device_reach, record_in_a_file_of_others)
 	entries = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, entries);
 
-	ASSERT_EQ(0, make_cq(self->ctx, entries, record, &handle));
+	uar = mlx5dv_devx_alloc_uar(self->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	ASSERT_NE(NULL, uar);
+	ASSERT_EQ(0, make_cq(self->ctx, uar, entries, record, &handle));
 	ASSERT_EQ(0, destroy_cq(self->ctx, handle));
 	ASSERT_EQ(PAGE, pread(fd, page, PAGE, 0));
 	ASSERT_EQ(0, memcmp(page, zeros, PAGE));
 
+	mlx5dv_devx_free_uar(uar);
 	ASSERT_EQ(0, munmap(entries, PAGE));
 	ASSERT_EQ(0, munmap(record, PAGE));
 	ASSERT_EQ(0, close(readable));

@@ -82,6 +82,7 @@ function_level_reset()
 {
 	expect_recovery
 	expect 'infiniband .*: mlx5r_umr_'
+	expect 'mlx5_core .*: (resetting|reset done)'
 	grep -qw flr "/sys/bus/pci/devices/$pci/reset_method" ||
 		{ echo "expected flr in reset_method: $(cat "/sys/bus/pci/devices/$pci/reset_method")"; return 1; }
 	unbind && bind || return 1
