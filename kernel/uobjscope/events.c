@@ -206,11 +206,15 @@ static u64 dmabuf_map(struct scope_regs *regs)
 	return dmabuf_event(attachment->dmabuf);
 }
 
+/*
+ * In the order in which they are registered.  Deaths come before births: what is born is
+ * not missed when it dies, however soon, or the registry would lead to it for good.
+ */
 static struct scope_probe probes[] = {
-	{ "setup_ufile_idr_uobject", ufile_setup, .needed = true },
 	{ "ib_uverbs_release_file", ufile_release, .needed = true, .vital = true },
 	{ "uverbs_dmabuf_release", dmabuf_release, .needed = SCOPE_DMABUF_OBJECTS,
 	  .vital = SCOPE_DMABUF_OBJECTS },
+	{ "setup_ufile_idr_uobject", ufile_setup, .needed = true },
 	{ "alloc_commit_fd_uobject", uobject_commit, .needed = true, .counted = true },
 	{ "alloc_commit_idr_uobject", uobject_commit, .counted = true },
 	{ "ib_uverbs_open", NULL },
@@ -322,9 +326,10 @@ static void stop_keeping(void)
  * The registry allocates in the handlers, which a kernel with real time
  * preemption does not allow there.
  *
- * Return: 0, or why the registry cannot be fed; then no probe is registered.
- * That a function which is only counted cannot be probed is no error: the
- * compiler may have inlined it.
+ * Context: may sleep; nobody uses the registry yet.
+ * Return: 0, or why the registry cannot be fed; then no probe is registered, and the
+ * registry is empty.  That a function which is only counted cannot be probed is no error:
+ * the compiler may have inlined it.
  */
 int scope_events_start(void)
 {
@@ -342,8 +347,11 @@ int scope_events_start(void)
 		if (probes[n].error && probes[n].needed && !err)
 			err = probes[n].error;
 	}
-	if (err)
+	if (err) {
 		scope_events_stop();
+		/* What dies from now on is not seen to. */
+		scope_registry_clear();
+	}
 	return err;
 }
 
