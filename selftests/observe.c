@@ -448,6 +448,49 @@ TEST_F(observe, dmabuf)
 }
 
 /*
+ * DMABUF-05: Who has opened the dma-buf with O_PATH keeps it, and its uobject, but not
+ * its file, which is gone with the last descriptor.
+ */
+TEST_F(observe, dmabuf_without_a_file)
+{
+	struct ibv_dm *dm;
+	char name[32];
+	uint64_t ino;
+	int fd, path;
+
+	dm_alloc(self->ctx, DM_SIZE, &dm);
+	dmabuf_export(dm, &fd);
+	ino = dmabuf_inode(fd);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	path = open(name, O_PATH | O_CLOEXEC);
+	ASSERT_LE(0, path);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), scope_kv("ref=2 file_ref=1 ino=%lu", ino));
+	ASSERT_COUNT(1, FD, scope_kv("ino=%lu", ino));
+
+	ASSERT_EQ(0, close(fd));
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=DMABUF"),
+		   "ref=2 state=live kref=1 revoked=0 !ino !file_ref !size");
+	ASSERT_NONE(FD, scope_kv("ino=%lu", ino));
+	ASSERT_ONE(MMAP, OURS("kind=MEMIC"), "ref=3 vmas=1 dmabufs=1");
+	ASSERT_ONE(UFILE, OUR_UFILE, "ref=3");
+
+	/* It can be revoked all the same. */
+	dm_free(dm);
+	LOOK();
+	ASSERT_ONE(UOBJ, OURS("type=DMABUF"), "ref=2 kref=0 revoked=1 !ino !file_ref !size");
+	ASSERT_ONE(MMAP, OURS("kind=MEMIC"), "ref=1 vmas=0 dmabufs=0 driver_removed=1");
+
+	ASSERT_EQ(0, close(path));
+	LOOK();
+	ASSERT_NONE(UOBJ, OURS("type=DMABUF"));
+	ASSERT_NONE(MMAP, OURS("kind=MEMIC"));
+	ASSERT_ONE(UFILE, OUR_UFILE, "ref=2");
+	ASSERT_DEVICE(0, "memic_pages_used");
+}
+
+/*
  * ATT-04, ATT-05, ATT-10: A memory region on the dma-buf is an attachment, with
  * a reference to the file and a mapping.  The memory is freed under it.
  */

@@ -11,13 +11,14 @@
  * What a call changes happens between its begin and its end; both are counted,
  * so that one that overlaps a walk is noticed.
  *
- * The registry must not miss the end of anything.  So those two probes are at the
+ * The registry must not miss the end of anything.  So those three probes are at the
  * begin of a function, which needs no memory, and as long as the module is loaded
  * nobody can switch function tracing off.
  */
 #include <linux/dma-buf.h>
 #include <linux/ftrace.h>
 #include <linux/fprobe.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
@@ -124,6 +125,22 @@ static u64 dmabuf_release(struct scope_regs *regs)
 	return id;
 }
 
+/*
+ * int dma_buf_file_release(struct inode *inode, struct file *file)
+ *
+ * Of any exporter.  The file is freed after this, while the dma_buf is kept by whoever has
+ * its dentry, which needs no more than an open() with O_PATH.
+ */
+static u64 dmabuf_close(struct scope_regs *regs)
+{
+	const struct file *file = argument(regs, 1);
+	u64 id = scope_registry_close_dmabuf(file->private_data);
+
+	if (id)
+		scope_registry_event(id);
+	return id;
+}
+
 /* int uverbs_destroy_uobject(struct ib_uobject *uobj, ...) */
 static u64 uobject_destroy(struct scope_regs *regs)
 {
@@ -213,6 +230,8 @@ static u64 dmabuf_map(struct scope_regs *regs)
 static struct scope_probe probes[] = {
 	{ "ib_uverbs_release_file", ufile_release, .needed = true, .vital = true },
 	{ "uverbs_dmabuf_release", dmabuf_release, .needed = SCOPE_DMABUF_OBJECTS,
+	  .vital = SCOPE_DMABUF_OBJECTS },
+	{ "dma_buf_file_release", dmabuf_close, .needed = SCOPE_DMABUF_OBJECTS,
 	  .vital = SCOPE_DMABUF_OBJECTS },
 	{ "setup_ufile_idr_uobject", ufile_setup, .needed = true },
 	{ "alloc_commit_fd_uobject", uobject_commit, .needed = true, .counted = true },

@@ -7,6 +7,9 @@
  * allocated, and may take a reference unless the count is 0 already.  No
  * reference is held for being in the registry.
  *
+ * What is counted of a dma_buf are the references to its file, and the file may go
+ * before the dma_buf does: then the entry is closed, and only gives out the ufile.
+ *
  * Where there are no probes, entries for ufiles only give out ids and are never
  * followed, see roots.c.
  *
@@ -36,12 +39,14 @@
  * @inverted: address
  * @known: of a ufile.  Of a dma_buf only the id
  * @ufile: of a dma_buf: id of its ufile
+ * @closed: of a dma_buf: its file is about to be freed
  */
 struct registry_entry {
 	struct hlist_node	hash;
 	unsigned long		inverted;
 	struct scope_registered	known;
 	u64			ufile;
+	bool			closed;
 };
 
 /**
@@ -331,6 +336,32 @@ void scope_registry_add_dmabuf(struct dma_buf *dmabuf, const struct ib_uverbs_fi
 }
 
 /**
+ * scope_registry_close_dmabuf - the file of a dma_buf is about to be freed
+ * @dmabuf: any address
+ *
+ * Who has got hold of it by scope_registry_get_dmabuf() keeps the file, so there is
+ * nobody.
+ *
+ * Context: any but non-maskable interrupts; takes registry_lock.
+ * Return: id of its ufile, 0 if it is not a known one of uverbs
+ */
+u64 scope_registry_close_dmabuf(const struct dma_buf *dmabuf)
+{
+	struct registry_entry *entry;
+	unsigned long flags;
+	u64 ufile = 0;
+
+	spin_lock_irqsave(&registry_lock, flags);
+	entry = find(&dmabufs, dmabuf);
+	if (entry) {
+		entry->closed = true;
+		ufile = entry->ufile;
+	}
+	spin_unlock_irqrestore(&registry_lock, flags);
+	return ufile;
+}
+
+/**
  * scope_registry_remove_dmabuf - a dma_buf is about to be freed
  * @dmabuf: known or not
  *
@@ -401,15 +432,17 @@ u64 scope_registry_dmabuf_ufile(const struct dma_buf *dmabuf)
  * Only where probes feed the registry.
  *
  * Return: the dma_buf with a reference to be given back by dma_buf_put(), or
- * NULL if none that is alive has this address
+ * NULL if none that is alive, and whose file is, has this address
  */
 struct dma_buf *scope_registry_get_dmabuf(unsigned long address)
 {
 	struct dma_buf *dmabuf = NULL;
+	struct registry_entry *entry;
 	unsigned long flags;
 
 	spin_lock_irqsave(&registry_lock, flags);
-	if (find(&dmabufs, (void *)address)) {
+	entry = find(&dmabufs, (void *)address);
+	if (entry && !entry->closed) {
 		dmabuf = (struct dma_buf *)address;
 		if (!scope_get_file(dmabuf->file))
 			dmabuf = NULL;

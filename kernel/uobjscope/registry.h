@@ -58,6 +58,7 @@ void scope_registry_note_end(const struct ib_uverbs_file *ufile, bool closed);
 void scope_registry_keep_ufiles(bool (*keep)(u64 id, void *arg), void *arg);
 
 void scope_registry_add_dmabuf(struct dma_buf *dmabuf, const struct ib_uverbs_file *ufile);
+u64 scope_registry_close_dmabuf(const struct dma_buf *dmabuf);
 void scope_registry_remove_dmabuf(struct dma_buf *dmabuf);
 bool scope_registry_next_dmabuf(u64 after, u64 *id, u64 *ufile, unsigned long *address);
 u64 scope_registry_dmabuf_ufile(const struct dma_buf *dmabuf);

@@ -5,6 +5,7 @@
  * here.  Locks and lifetimes are the selftests' business.
  */
 #include <kunit/test.h>
+#include <linux/dma-buf.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -87,6 +88,26 @@ static void registry_counts_events(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, known.disassociated);
 	KUNIT_EXPECT_FALSE(test, known.closed);
 	KUNIT_EXPECT_TRUE(test, known.released);
+	scope_registry_remove_ufile(ufile);
+}
+
+/* The file is what is counted, and may be gone before the dma_buf. */
+static void registry_lets_a_closed_file_be(struct kunit *test)
+{
+	struct dma_buf *dmabuf = kunit_kzalloc(test, sizeof(*dmabuf), GFP_KERNEL);
+	struct ib_uverbs_file *ufile = new_ufile(test);
+	u64 id = scope_registry_add_ufile(ufile, false);
+
+	KUNIT_ASSERT_NOT_NULL(test, dmabuf);
+	KUNIT_EXPECT_EQ(test, 0ULL, scope_registry_close_dmabuf(NULL));
+	KUNIT_EXPECT_EQ(test, 0ULL, scope_registry_close_dmabuf(dmabuf));
+	scope_registry_add_dmabuf(dmabuf, ufile);
+	KUNIT_EXPECT_EQ(test, id, scope_registry_close_dmabuf(dmabuf));
+	/* Which follows no file: there is none. */
+	KUNIT_EXPECT_NULL(test, scope_registry_get_dmabuf((unsigned long)dmabuf));
+	KUNIT_EXPECT_EQ(test, id, scope_registry_dmabuf_ufile(dmabuf));
+	scope_registry_remove_dmabuf(dmabuf);
+	KUNIT_EXPECT_EQ(test, 0ULL, scope_registry_dmabuf_ufile(dmabuf));
 	scope_registry_remove_ufile(ufile);
 }
 
@@ -225,6 +246,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(registry_add_find_remove),
 	KUNIT_CASE(registry_passes_by_the_dying),
 	KUNIT_CASE(registry_counts_events),
+	KUNIT_CASE(registry_lets_a_closed_file_be),
 	KUNIT_CASE_SLOW(registry_has_no_limit),
 	KUNIT_CASE(guard_names_the_first_misfit),
 	KUNIT_CASE(mmap_walk_sees_each_entry_once),
