@@ -97,8 +97,10 @@ static u64 ufile_release(struct scope_regs *regs)
  * void alloc_commit_fd_uobject(struct ib_uobject *uobj), alloc_commit_idr_uobject() alike
  *
  * The core of rdma_alloc_commit_uobject(), which clang inlines where the ioctl calls it.
- * These two are called by pointer.  The uobject is in its ufile's list by then, which
- * changes nothing else of what a snapshot shows.
+ * These two are called by pointer.  The uobject is on its ufile's list by then.  A walk
+ * that meets it there just before shows it, and of a DMABUF nothing of the dma_buf, which
+ * the registry does not know yet.  That is noticed as a change only if the commit comes
+ * before the end of the walk.
  */
 static u64 uobject_commit(struct scope_regs *regs)
 {
@@ -235,7 +237,7 @@ static struct scope_probe probes[] = {
 	  .vital = SCOPE_DMABUF_OBJECTS },
 	{ "setup_ufile_idr_uobject", ufile_setup, .needed = true },
 	{ "alloc_commit_fd_uobject", uobject_commit, .needed = true, .counted = true },
-	{ "alloc_commit_idr_uobject", uobject_commit, .counted = true },
+	{ "alloc_commit_idr_uobject", uobject_commit, .needed = true, .counted = true },
 	{ "ib_uverbs_open", NULL },
 	{ "uverbs_destroy_uobject", uobject_destroy, .counted = true },
 	{ "uverbs_destroy_ufile_hw", ufile_destroy, .counted = true },
