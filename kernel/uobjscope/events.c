@@ -328,6 +328,8 @@ static int start_keeping(void)
 
 	if (!err)
 		err = register_ftrace_function(&keep_tracing);
+	if (err)
+		ftrace_free_filter(&keep_tracing);
 	tracing_is_kept = !err;
 	return err;
 }
