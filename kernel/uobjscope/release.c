@@ -9,12 +9,15 @@
 
 #include <linux/kprobes.h>
 #include <linux/uaccess.h>
+#ifdef CONFIG_X86
 #include <asm/ibt.h>
+#endif
 
 #include "release.h"
 
 static void (*release)(struct kref *ref);
 
+#ifdef CONFIG_X86
 /* A probe stands behind the mark for indirect calls, where there is one. */
 static unsigned long begin_of(unsigned long address)
 {
@@ -25,6 +28,12 @@ static unsigned long begin_of(unsigned long address)
 		return address - ENDBR_INSN_SIZE;
 	return address;
 }
+#else
+static unsigned long begin_of(unsigned long address)
+{
+	return address;
+}
+#endif
 
 /**
  * scope_release_find - find the function
