@@ -156,7 +156,8 @@ static u64 ufile_destroy(struct scope_regs *regs)
 {
 	struct ib_uverbs_file *ufile = argument(regs, 0);
 
-	scope_registry_note_end(ufile, scope_regs_argument(regs, 1) == RDMA_REMOVE_CLOSE);
+	/* The upper half of the register is anything. */
+	scope_registry_note_end(ufile, (u32)scope_regs_argument(regs, 1) == RDMA_REMOVE_CLOSE);
 	return scope_registry_event_at(ufile);
 }
 
