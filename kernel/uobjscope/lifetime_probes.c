@@ -132,8 +132,8 @@ static bool free_begin(struct scope_regs *regs, struct scope_call *call)
 {
 	struct scope_event_uobject uobject;
 
-	if (trace_uobject_free_enabled() &&
-	    scope_dying_take_uobject(scope_probe_argument(regs, 1), &uobject))
+	/* Taken in any case: the memory may be another uobject's when the event is on again. */
+	if (scope_dying_take_uobject(scope_probe_argument(regs, 1), &uobject))
 		trace_uobject_free(&uobject);
 	return false;
 }
