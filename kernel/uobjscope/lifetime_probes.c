@@ -102,6 +102,10 @@ static bool commit_begin(struct scope_regs *regs, struct scope_call *call)
  * int uverbs_destroy_uobject(struct ib_uobject *uobj, enum rdma_remove_reason reason, ...)
  *
  * At its end the uobject may be gone.
+ *
+ * It is called again for what is destroyed already: for a uobject that has a handle or a
+ * file yet when its ufile is cleaned up, by the command or the close that comes later.  All
+ * others have a context, from the time on that they are allocated.
  */
 static bool destroy_begin(struct scope_regs *regs, struct scope_call *call)
 {
@@ -109,6 +113,8 @@ static bool destroy_begin(struct scope_regs *regs, struct scope_call *call)
 
 	if (!trace_uobject_destroy_enabled() && !trace_uobject_destroyed_enabled() &&
 	    !trace_uobject_free_enabled())
+		return false;
+	if (!READ_ONCE(uobj->context))
 		return false;
 	call->uobject = uobject_of(uobj);
 	call->number = (unsigned long)scope_probe_argument(regs, 1);
