@@ -3,7 +3,9 @@
  * The functions that feed the lifetime events.
  *
  * An event of a birth comes when nobody else can see the object yet, one of a death
- * before its memory can be used again: so the events of an object are in order.
+ * before its memory can be used again: so the events of an object are in order.  Not so
+ * where the end of the function alone tells what was made: a mmap entry can be looked up,
+ * and an attachment be told of a revocation, just before the event says that it is there.
  *
  * Handlers run in the context of the probed function, before it or after it, with
  * preemption off.  Where nobody listens to an event they do nothing.  Private structures
