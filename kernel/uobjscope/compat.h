@@ -12,6 +12,7 @@
 #define UOBJSCOPE_COMPAT_H
 
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
@@ -100,12 +101,12 @@ static inline struct file *scope_next_file(struct task_struct *task, unsigned in
 #endif
 }
 
-static inline void scope_debugfs_rename(struct dentry *dentry, const char *name)
+static inline int scope_debugfs_rename(struct dentry *dentry, const char *name)
 {
 #ifdef SCOPE_HAVE_DEBUGFS_CHANGE_NAME
-	debugfs_change_name(dentry, "%s", name);
+	return debugfs_change_name(dentry, "%s", name);
 #else
-	debugfs_rename(dentry->d_parent, dentry, dentry->d_parent, name);
+	return PTR_ERR_OR_ZERO(debugfs_rename(dentry->d_parent, dentry, dentry->d_parent, name));
 #endif
 }
 

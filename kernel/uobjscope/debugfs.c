@@ -152,30 +152,28 @@ static const struct file_operations trace_fops = {
 	.llseek	= default_llseek,
 };
 
-/**
- * scope_debugfs_make - make the directory, empty but for the devices to come
- */
-void scope_debugfs_make(void)
+/* Not everybody keeps all of debugfs closed to all but root. */
+static void close_to_others(struct inode *directory)
 {
-	struct inode *inode;
-
-	root = debugfs_create_dir("uobjscope", NULL);
-	if (IS_ERR(root))
-		return;
-	/* Not everybody keeps all of debugfs closed to all but root. */
-	inode = d_inode(root);
-	inode_lock(inode);
-	inode->i_mode = S_IFDIR | 0700;
-	inode_unlock(inode);
+	inode_lock(directory);
+	directory->i_mode = S_IFDIR | 0700;
+	inode_unlock(directory);
 }
 
 /**
- * scope_debugfs_start - make the files
+ * scope_debugfs_start - make the directory and the module's own files
  *
- * After all that they show is there.
+ * An open file keeps no module whose init function fails.  So this comes when that cannot
+ * be any more, and before the first scope_debugfs_add_device().
+ *
+ * Context: may sleep.
  */
 void scope_debugfs_start(void)
 {
+	root = debugfs_create_dir("uobjscope", NULL);
+	if (IS_ERR(root))
+		return;
+	close_to_others(d_inode(root));
 	debugfs_create_file_unsafe("snapshot", 0400, root, NULL, &snapshot_fops);
 	debugfs_create_file_unsafe("fds", 0400, root, NULL, &fds_fops);
 	debugfs_create_file_unsafe("layout", 0400, root, NULL, &layout_fops);
@@ -200,14 +198,19 @@ void scope_debugfs_stop(void)
  * @name: of the device
  * @number: see struct scope_device
  *
- * Return: the directory; what debugfs gives, which may be an error pointer
+ * Context: may sleep; after scope_debugfs_start().
+ * Return: the directory; what debugfs gives, which may be an error pointer: the device may
+ * have the name of one of the module's own files
  */
 struct dentry *scope_debugfs_add_device(const char *name, unsigned int number)
 {
 	struct dentry *directory = debugfs_create_dir(name, root);
 
-	debugfs_create_file_unsafe("snapshot", 0400, directory, (void *)(unsigned long)number,
-				   &snapshot_fops);
+	if (!IS_ERR(directory))
+		debugfs_create_file_unsafe("snapshot", 0400, directory,
+					   (void *)(unsigned long)number, &snapshot_fops);
+	else if (!IS_ERR(root))
+		pr_warn("%s: its directory cannot be made: %pe\n", name, directory);
 	return directory;
 }
 
@@ -215,16 +218,24 @@ struct dentry *scope_debugfs_add_device(const char *name, unsigned int number)
  * scope_debugfs_rename_device - follow the name of a device
  * @directory: from scope_debugfs_add_device(), or NULL
  * @name: new name
+ *
+ * Context: may sleep; one rename at a time.
  */
 void scope_debugfs_rename_device(struct dentry *directory, const char *name)
 {
-	if (!IS_ERR_OR_NULL(directory))
-		scope_debugfs_rename(directory, name);
+	int err;
+
+	/* It may have been made with the new name already; nobody but us renames it. */
+	if (IS_ERR_OR_NULL(directory) || !strcmp(directory->d_name.name, name))
+		return;
+	err = scope_debugfs_rename(directory, name);
+	if (err)
+		pr_warn("%s: its directory keeps its old name: %pe\n", name, ERR_PTR(err));
 }
 
 /**
  * scope_debugfs_remove_device - remove the directory of a device
- * @directory: from scope_debugfs_add_device(), or NULL
+ * @directory: from scope_debugfs_add_device(), an error pointer, or NULL
  *
  * Context: may sleep: waits for those who are opening its file.
  */

@@ -7,7 +7,6 @@
 
 struct dentry;
 
-void scope_debugfs_make(void);
 void scope_debugfs_start(void);
 void scope_debugfs_stop(void);
 struct dentry *scope_debugfs_add_device(const char *name, unsigned int number);

@@ -47,7 +47,6 @@ static int __init uobjscope_init(void)
 
 	if (err)
 		return err;
-	scope_debugfs_make();
 	/* Probes first, so that what is missed by looking around is seen by them. */
 	scope_snapshot_start(start_events());
 	err = scope_roots_start();
@@ -65,14 +64,15 @@ static int __init uobjscope_init(void)
 	err = scope_lifetime_start();
 	if (err)
 		goto stop_roots;
+	/* Nothing can fail any more: who opens one of the files now finds the module there. */
 	scope_debugfs_start();
+	scope_roots_show();
 	return 0;
 
 stop_roots:
 	scope_roots_stop();
 stop_events:
 	scope_events_stop();
-	scope_debugfs_stop();
 	scope_registry_clear();
 	return err;
 }

@@ -6,11 +6,13 @@
  * A device is on the list from its add callback to its remove callback.  Whoever
  * holds devices_lock finds it alive, since it is not unregistered before the
  * callback is over; the walk holds the lock for one batch of records at a time,
- * so that removal does not wait for a walk.
+ * so that removal does not wait for a walk.  The locks of debugfs are inside of it when
+ * a directory is made or renamed; when one is removed, it is not held.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/device.h>
+#include <linux/err.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -34,6 +36,8 @@
 static DEFINE_MUTEX(devices_lock);
 static LIST_HEAD(devices);
 static unsigned int last_number;
+/* Devices have directories; under devices_lock. */
+static bool shown;
 static bool refused;
 
 static struct ib_client client;
@@ -110,6 +114,14 @@ static bool fits(struct scope_device *device)
 	return scope_guard_mlx5(device->ibdev, &device->misfit);
 }
 
+/* devices_lock is held: a device that leaves has its directory, or never gets one. */
+static void show_device(struct scope_device *device)
+{
+	if (!device->misfit.text[0] && !device->directory)
+		device->directory = scope_debugfs_add_device(dev_name(&device->ibdev->dev),
+							     device->number);
+}
+
 static int add_device(struct ib_device *ibdev)
 {
 	struct scope_device *device;
@@ -141,19 +153,24 @@ static int add_device(struct ib_device *ibdev)
 	mutex_lock(&devices_lock);
 	device->number = ++last_number;
 	list_add_tail(&device->list, &devices);
+	if (shown)
+		show_device(device);
 	mutex_unlock(&devices_lock);
-	if (!device->misfit.text[0])
-		device->directory = scope_debugfs_add_device(dev_name(&ibdev->dev),
-							     device->number);
 	return 0;
 }
 
 static void remove_device(struct ib_device *ibdev, void *data)
 {
 	struct scope_device *device = data;
+	struct dentry *directory;
 
-	/* Waits for those who are opening a file there. */
-	scope_debugfs_remove_device(device->directory);
+	mutex_lock(&devices_lock);
+	directory = device->directory;
+	/* None is to be made any more. */
+	device->directory = ERR_PTR(-ENODEV);
+	mutex_unlock(&devices_lock);
+	/* Waits for those who are opening a file there, and who want devices_lock. */
+	scope_debugfs_remove_device(directory);
 	/* Uverbs, which knew the device before us, will let its ufiles go after us. */
 	if (!device->misfit.text[0])
 		seed(device);
@@ -168,7 +185,9 @@ static void rename_device(struct ib_device *ibdev, void *data)
 {
 	struct scope_device *device = data;
 
+	mutex_lock(&devices_lock);
 	scope_debugfs_rename_device(device->directory, dev_name(&ibdev->dev));
+	mutex_unlock(&devices_lock);
 }
 
 static struct ib_client client = {
@@ -182,12 +201,28 @@ static struct ib_client client = {
 /**
  * scope_roots_start - learn of all devices, and of those to come
  *
- * Context: may sleep; the directory of debugfs exists.
+ * Context: may sleep.
  * Return: 0 or an error
  */
 int scope_roots_start(void)
 {
 	return ib_register_client(&client);
+}
+
+/**
+ * scope_roots_show - make the directories of all devices, and of those to come
+ *
+ * Context: may sleep, takes devices_lock; after scope_debugfs_start().
+ */
+void scope_roots_show(void)
+{
+	struct scope_device *device;
+
+	mutex_lock(&devices_lock);
+	shown = true;
+	list_for_each_entry(device, &devices, list)
+		show_device(device);
+	mutex_unlock(&devices_lock);
 }
 
 /**

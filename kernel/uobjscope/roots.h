@@ -25,7 +25,8 @@ struct scope_vector;
  * @uverbs: its uverbs device, with a reference
  * @driver: enum scope_driver
  * @misfit: why it is refused; nothing of a refused device is looked into
- * @directory: its files
+ * @directory: its files; NULL before they are made, an error pointer where there are none.
+ *	Under devices_lock
  */
 struct scope_device {
 	struct list_head	list;
@@ -38,6 +39,7 @@ struct scope_device {
 };
 
 int scope_roots_start(void);
+void scope_roots_show(void);
 void scope_roots_stop(void);
 bool scope_roots_refused(void);
 struct scope_device *scope_device_lock_next(unsigned int after);
