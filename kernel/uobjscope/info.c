@@ -64,7 +64,7 @@ static int add_devices(struct scope_text *text, struct scope_line *line)
 	while (!err && (device = scope_device_lock_next(number))) {
 		number = device->number;
 		scope_line_begin(line, "device");
-		scope_line_text(line, "name", dev_name(&device->ibdev->dev));
+		scope_line_text(line, "name", device->ibdev->name);
 		scope_line_number(line, "refused", !!device->misfit.text[0]);
 		if (device->misfit.text[0])
 			scope_line_text(line, "reason", device->misfit.text);

@@ -197,7 +197,7 @@ static void read_attachment(struct scope_walk *walk, struct scope_attach_record 
 	if (!importer->umem || !umem)
 		return;
 	r->umem = true;
-	strscpy(r->ibdev, dev_name(&umem->umem.ibdev->dev));
+	strscpy(r->ibdev, umem->umem.ibdev->name);
 	r->mapped = umem->sgt;
 	r->pinned = umem->pinned;
 	r->revoked = umem->revoked;

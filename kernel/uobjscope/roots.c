@@ -117,9 +117,13 @@ static bool fits(struct scope_device *device)
 /* devices_lock is held: a device that leaves has its directory, or never gets one. */
 static void show_device(struct scope_device *device)
 {
-	if (!device->misfit.text[0] && !device->directory)
-		device->directory = scope_debugfs_add_device(dev_name(&device->ibdev->dev),
-							     device->number);
+	char name[IB_DEVICE_NAME_MAX];
+
+	if (device->misfit.text[0] || device->directory)
+		return;
+	/* The device may be renamed just now; then its callback comes next. */
+	strscpy(name, device->ibdev->name);
+	device->directory = scope_debugfs_add_device(name, device->number);
 }
 
 static int add_device(struct ib_device *ibdev)
@@ -131,7 +135,7 @@ static int add_device(struct ib_device *ibdev)
 	if (!uverbs) {
 		if (ibdev->ops.alloc_ucontext && ibdev->type != RDMA_DEVICE_TYPE_SMI)
 			pr_warn("%s: its uverbs device was not found, nothing of it is shown\n",
-				dev_name(&ibdev->dev));
+				ibdev->name);
 		return -EOPNOTSUPP;
 	}
 	device = kzalloc_obj(*device);
@@ -146,7 +150,7 @@ static int add_device(struct ib_device *ibdev)
 		seed(device);
 	} else {
 		pr_err("%s refused: %s: this module was built from another kernel's source\n",
-		       dev_name(&ibdev->dev), device->misfit.text);
+		       ibdev->name, device->misfit.text);
 		refused = true;
 	}
 	ib_set_client_data(ibdev, &client, device);
@@ -186,7 +190,7 @@ static void rename_device(struct ib_device *ibdev, void *data)
 	struct scope_device *device = data;
 
 	mutex_lock(&devices_lock);
-	scope_debugfs_rename_device(device->directory, dev_name(&ibdev->dev));
+	scope_debugfs_rename_device(device->directory, ibdev->name);
 	mutex_unlock(&devices_lock);
 }
 

@@ -21,7 +21,8 @@ struct scope_vector;
  * struct scope_device - a device that is there
  * @list: in the order of the numbers
  * @number: counts up, never 0, never used again
- * @ibdev: the device
+ * @ibdev: the device.  A rename frees what dev_name() gives, and overwrites ib_device.name
+ *	where it is: so that is what is read.  Within our callbacks there is no rename
  * @uverbs: its uverbs device, with a reference
  * @driver: enum scope_driver
  * @misfit: why it is refused; nothing of a refused device is looked into

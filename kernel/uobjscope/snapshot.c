@@ -169,7 +169,7 @@ static void fill_device(struct scope_walked_device *walked, const struct scope_d
 	walked->refused = device->misfit.text[0];
 	if (walked->refused)
 		return;
-	strscpy(r->name, dev_name(&ibdev->dev));
+	strscpy(r->name, ibdev->name);
 	strscpy(r->uverbs, dev_name(&device->uverbs->dev));
 	if (device->driver == SCOPE_DRIVER_MLX5)
 		strscpy(r->driver, "mlx5");
@@ -380,7 +380,7 @@ static bool settle_device(struct scope_walk *walk, struct scope_walked *walked,
 	key = srcu_read_lock(&ufile->device->disassociate_srcu);
 	ibdev = srcu_dereference(ufile->device->ib_dev, &ufile->device->disassociate_srcu);
 	if (ibdev)
-		strscpy(r->device, dev_name(&ibdev->dev));
+		strscpy(r->device, ibdev->name);
 	srcu_read_unlock(&ufile->device->disassociate_srcu, key);
 	return true;
 }
