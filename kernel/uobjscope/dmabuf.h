@@ -15,7 +15,7 @@ struct dma_buf;
 void scope_dmabuf_read(struct scope_uobj_record *r, const struct ib_uobject *uobj);
 struct dma_buf *scope_dmabuf_of(const struct ib_uobject *uobj);
 struct ib_uobject *scope_dmabuf_uobject(const struct dma_buf *dmabuf);
-void scope_dmabuf_count(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry);
+u32 scope_dmabuf_count(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry);
 int scope_walk_dmabufs(struct scope_walk *walk, struct scope_walked *walked,
 		       struct ib_uverbs_file *ufile);
 #else
@@ -33,10 +33,11 @@ static inline struct ib_uobject *scope_dmabuf_uobject(const struct dma_buf *dmab
 	return NULL;
 }
 
-static inline void scope_dmabuf_count(struct scope_mmap_record *r,
-				      struct rdma_user_mmap_entry *entry)
+static inline u32 scope_dmabuf_count(struct scope_mmap_record *r,
+				     struct rdma_user_mmap_entry *entry)
 {
 	r->dmabufs_known = true;
+	return 0;
 }
 
 static inline int scope_walk_dmabufs(struct scope_walk *walk, struct scope_walked *walked,

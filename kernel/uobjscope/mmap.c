@@ -66,15 +66,16 @@ void scope_walk_unlock_ucontext(struct ib_uverbs_file *ufile, u64 began)
  * @entry: found in mmap_xa, whose lock is still held
  *
  * Context: atomic.  Takes dmabufs_lock by trylock.
+ * Return: dma-bufs of it that were passed, about SCOPE_DMABUFS_MAX at most
  */
-void scope_fill_mmap(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry)
+u32 scope_fill_mmap(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry)
 {
 	r->address = (unsigned long)entry;
 	r->pgoff = entry->start_pgoff;
 	r->npages = entry->npages;
 	r->ref = kref_read(&entry->ref);
 	r->removed = entry->driver_removed;
-	scope_dmabuf_count(r, entry);
+	return scope_dmabuf_count(r, entry);
 }
 
 /**
@@ -118,30 +119,37 @@ static void read_ucontext(struct scope_ufile_record *r, struct ib_ucontext *ucon
 	}
 }
 
-/* One batch of entries from *index on; whether there may be more. */
+/*
+ * One batch of entries from *index on, a shorter one if many dma-bufs are to be counted;
+ * whether there may be more.
+ */
 static bool read_entries(struct scope_walk *walk, struct scope_walked *walked,
 			 struct ib_ucontext *ucontext, unsigned long *index)
 {
 	struct rdma_user_mmap_entry *entry;
-	unsigned int n = 0;
+	unsigned int n, passed = 0;
+	bool more = true;
 	u64 began;
 
 	xa_lock(&ucontext->mmap_xa);
 	began = scope_hold_begin();
-	while (n < SCOPE_BATCH && scope_next_entry(&ucontext->mmap_xa, index, &entry)) {
-		struct scope_mmap_record *r = scope_vector_push(&walk->mmaps);
+	for (n = 0; n < SCOPE_BATCH && passed < SCOPE_DMABUFS_MAX; n++) {
+		struct scope_mmap_record *r;
 
+		more = scope_next_entry(&ucontext->mmap_xa, index, &entry);
+		if (!more)
+			break;
+		r = scope_vector_push(&walk->mmaps);
 		r->ufile = walked->record.id;
-		scope_fill_mmap(r, entry);
+		passed += scope_fill_mmap(r, entry);
 		if (walked->known.driver == SCOPE_DRIVER_MLX5) {
 			scope_var_mmap(r, entry);
 			scope_dm_mmap(r, entry);
 		}
-		n++;
 	}
 	scope_hold_end(SCOPE_LOCK_MMAP_XA, began);
 	xa_unlock(&ucontext->mmap_xa);
-	return n == SCOPE_BATCH;
+	return more;
 }
 
 /**

@@ -90,20 +90,30 @@ struct ib_uobject *scope_dmabuf_uobject(const struct dma_buf *dmabuf)
  * @entry: the entry, kept by the caller
  *
  * The list's own lock is held while a revocation waits for importers; then it is not known.
+ * Nor is it of a list that is longer than SCOPE_DMABUFS_MAX: it is as long as a program
+ * likes, and nothing else runs on this processor meanwhile.
  *
  * Context: atomic.  Takes dmabufs_lock by trylock.
+ * Return: how many were passed, known or not
  */
-void scope_dmabuf_count(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry)
+u32 scope_dmabuf_count(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry)
 {
+	const struct list_head *at;
+	u32 passed = 0;
 	u64 began;
 
 	if (!mutex_trylock(&entry->dmabufs_lock))
-		return;
+		return 0;
 	began = scope_hold_begin();
-	r->dmabufs = list_count_nodes(&entry->dmabufs);
-	r->dmabufs_known = true;
+	list_for_each(at, &entry->dmabufs)
+		if (passed++ == SCOPE_DMABUFS_MAX)
+			break;
+	r->dmabufs_known = passed <= SCOPE_DMABUFS_MAX;
+	if (r->dmabufs_known)
+		r->dmabufs = passed;
 	scope_hold_end(SCOPE_LOCK_DMABUFS, began);
 	mutex_unlock(&entry->dmabufs_lock);
+	return passed;
 }
 
 /* "name+0x0/0x18 [module]" to "name"; an address that has no name tells nothing. */

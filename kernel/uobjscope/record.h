@@ -275,7 +275,7 @@ struct scope_uobj_record {
  * @vmas: mappings in this snapshot, where @vmas_known
  * @vmas_known: umap_lock was to be had
  * @dmabufs: length of its list of dma-bufs, where @dmabufs_known
- * @dmabufs_known: dmabufs_lock was to be had
+ * @dmabufs_known: dmabufs_lock was to be had, and they are SCOPE_DMABUFS_MAX at most
  * @addr: mlx5_user_mmap_entry.address, where @kind is known
  * @page_id: VAR, TLP VAR and UAR: page
  * @var_bit: bit of the page in the region's bitmap, where @var_bit_known

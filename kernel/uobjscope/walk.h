@@ -35,6 +35,9 @@
 /** define SCOPE_BATCH - records made under one hold of a lock */
 #define SCOPE_BATCH	64
 
+/** define SCOPE_DMABUFS_MAX - dma-bufs of mmap entries that are counted under one hold */
+#define SCOPE_DMABUFS_MAX	1024U
+
 /** define SCOPE_IMPORTERS - importer operations whose names are kept */
 #define SCOPE_IMPORTERS	8
 
@@ -195,7 +198,7 @@ int scope_walk_deref(struct scope_walk *walk, struct scope_walked *walked,
 int scope_walk_restrack(struct scope_walk *walk, unsigned int number);
 
 void scope_fill_uobj(struct scope_uobj_record *r, const struct ib_uobject *uobj, bool is_fd);
-void scope_fill_mmap(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry);
+u32 scope_fill_mmap(struct scope_mmap_record *r, struct rdma_user_mmap_entry *entry);
 bool scope_next_entry(struct xarray *xa, unsigned long *index,
 		      struct rdma_user_mmap_entry **entry);
 

@@ -198,6 +198,30 @@ static void mmap_walk_sees_each_entry_once(struct kunit *test)
 	xa_destroy(&made->xa);
 }
 
+/* A program can make the list as long as it likes. */
+static void mmap_walk_counts_no_long_list(struct kunit *test)
+{
+	struct list_head *nodes = kunit_kcalloc(test, SCOPE_DMABUFS_MAX + 1, sizeof(*nodes),
+						GFP_KERNEL);
+	struct made_xarray *made = kunit_kzalloc(test, sizeof(*made), GFP_KERNEL);
+	struct scope_mmap_record most = {}, r = {};
+	unsigned int n;
+
+	KUNIT_ASSERT_NOT_NULL(test, nodes);
+	KUNIT_ASSERT_NOT_NULL(test, made);
+	xa_init_flags(&made->xa, XA_FLAGS_ALLOC);
+	put_entry(test, made, 0, 0x80000, 1);
+	for (n = 0; n < SCOPE_DMABUFS_MAX; n++)
+		list_add(&nodes[n], &made->entries[0].dmabufs);
+	KUNIT_EXPECT_EQ(test, SCOPE_DMABUFS_MAX, scope_fill_mmap(&most, &made->entries[0]));
+	KUNIT_EXPECT_TRUE(test, most.dmabufs_known);
+	KUNIT_EXPECT_EQ(test, SCOPE_DMABUFS_MAX, most.dmabufs);
+	list_add(&nodes[n], &made->entries[0].dmabufs);
+	KUNIT_EXPECT_LE(test, SCOPE_DMABUFS_MAX, scope_fill_mmap(&r, &made->entries[0]));
+	KUNIT_EXPECT_FALSE(test, r.dmabufs_known);
+	xa_destroy(&made->xa);
+}
+
 static void mmap_walk_passes_by_the_unfinished(struct kunit *test)
 {
 	struct made_xarray *made = kunit_kzalloc(test, sizeof(*made), GFP_KERNEL);
@@ -250,6 +274,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(registry_has_no_limit),
 	KUNIT_CASE(guard_names_the_first_misfit),
 	KUNIT_CASE(mmap_walk_sees_each_entry_once),
+	KUNIT_CASE(mmap_walk_counts_no_long_list),
 	KUNIT_CASE(mmap_walk_passes_by_the_unfinished),
 	KUNIT_CASE(uobject_states),
 	{}
