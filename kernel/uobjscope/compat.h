@@ -86,6 +86,26 @@ found:
 #define scope_regs_result(regs)		regs_return_value(regs)
 #endif
 
+#ifdef CONFIG_FPROBE
+#include <linux/fprobe.h>
+
+/**
+ * scope_fprobe_make_room - for calls of a probed function that are under way
+ * @fprobe: all that is to be set before it is registered has been
+ *
+ * Where a kernel has room for so many ends of calls at a time and no more, it is for two
+ * of each processor, and those that sleep within their function are more than that: the
+ * rest is missed, its begin as well.
+ */
+static inline void scope_fprobe_make_room(struct fprobe *fprobe)
+{
+#ifdef SCOPE_HAVE_FPROBE_MAXACTIVE
+	if (fprobe->exit_handler)
+		fprobe->nr_maxactive = 1024;
+#endif
+}
+#endif
+
 /* The next open file of a task from number @n on, with a reference; NULL after the last. */
 static inline struct file *scope_next_file(struct task_struct *task, unsigned int *n)
 {

@@ -305,6 +305,7 @@ static int start(struct scope_probe *probe)
 		else
 			fprobe->entry_data_size = 0;
 	}
+	scope_fprobe_make_room(fprobe);
 	return register_fprobe_syms(fprobe, &probe->symbol, 1);
 }
 
@@ -413,9 +414,25 @@ bool scope_events_lost(void)
 }
 
 /**
+ * scope_events_missed - how much has happened that was not counted?
+ *
+ * Return: calls of all probed functions that have gone by unseen, of whichever ufile
+ */
+u64 scope_events_missed(void)
+{
+	unsigned int n;
+	u64 missed = 0;
+
+	for (n = 0; n < ARRAY_SIZE(probes); n++)
+		if (probes[n].on)
+			missed += READ_ONCE(probes[n].fprobe.nmissed);
+	return missed;
+}
+
+/**
  * scope_events_see_close - does the registry learn when a file is closed?
  *
- * Return: whether scope_registry_note_end() is called
+ * Return: whether scope_registry_note_end() is called, and always has been
  */
 bool scope_events_see_close(void)
 {
@@ -423,7 +440,7 @@ bool scope_events_see_close(void)
 
 	for (n = 0; n < ARRAY_SIZE(probes); n++)
 		if (probes[n].begin == ufile_destroy)
-			return probes[n].on;
+			return probes[n].on && !READ_ONCE(probes[n].fprobe.nmissed);
 	return false;
 }
 

@@ -26,6 +26,7 @@ struct scope_probe_state {
 int scope_events_start(void);
 void scope_events_stop(void);
 bool scope_events_lost(void);
+u64 scope_events_missed(void);
 bool scope_events_see_close(void);
 bool scope_events_state(unsigned int n, struct scope_probe_state *state);
 #else
@@ -41,6 +42,11 @@ static inline void scope_events_stop(void)
 static inline bool scope_events_lost(void)
 {
 	return true;
+}
+
+static inline u64 scope_events_missed(void)
+{
+	return 0;
 }
 
 static inline bool scope_events_see_close(void)

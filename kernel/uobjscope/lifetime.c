@@ -58,6 +58,7 @@ static void start(struct scope_lifetime_probe *probe)
 		fprobe->exit_handler = at_end;
 		fprobe->entry_data_size = sizeof(struct scope_call);
 	}
+	scope_fprobe_make_room(fprobe);
 	probe->error = register_fprobe_syms(fprobe, &probe->symbol, 1);
 	probe->on = !probe->error;
 }

@@ -577,20 +577,23 @@ static int link_importers(struct scope_walk *walk)
 
 /*
  * The counts are read before the first and after the last look at anything that
- * goes into a ufile's records.
+ * goes into a ufile's records.  What was missed meanwhile may be of any of them.
  */
 static void find_changed(struct scope_walk *walk)
 {
 	struct scope_registered now;
 	struct scope_walked *walked;
+	bool missed;
 	u32 n;
 
 	/* Pairs with the full barriers of those who count. */
 	smp_mb();
+	missed = scope_events_missed() != walk->missed;
 	for (n = 0; n < walk->ufiles.nr; n++) {
 		walked = scope_vector_at(&walk->ufiles, n);
 		walked->record.changed_known = walk->fprobe || walked->record.changed;
-		if (walk->fprobe && (!scope_registry_read_ufile(walked->record.id, &now) ||
+		if (walk->fprobe && (missed ||
+				     !scope_registry_read_ufile(walked->record.id, &now) ||
 				     now.events != walked->known.events))
 			walked->record.changed = true;
 		walked->record.file_known = scope_events_see_close() &&
@@ -601,9 +604,11 @@ static void find_changed(struct scope_walk *walk)
 
 static int walk_all(struct scope_walk *walk, unsigned int number)
 {
-	/* Events count from here, before anything that can change is read. */
-	int err = list_ufiles(walk);
+	int err;
 
+	/* Events count from here, before anything that can change is read. */
+	walk->missed = scope_events_missed();
+	err = list_ufiles(walk);
 	if (!err)
 		err = walk_devices(walk, number);
 	if (!err && walk->fprobe)

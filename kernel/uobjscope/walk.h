@@ -158,6 +158,7 @@ struct scope_tracked {
  * @uobj_by_dmabuf: finds @uobjs
  * @importers: names that are known
  * @nr_importers: in @importers
+ * @missed: calls that the probes had missed at the start
  * @patience: tries left in this snapshot, for all locks together
  * @deref: module parameter deref at the start
  * @fprobe: the registry is fed by probes, and its entries can be followed
@@ -179,6 +180,7 @@ struct scope_walk {
 	struct scope_map	uobj_by_dmabuf;
 	struct scope_importer	importers[SCOPE_IMPORTERS];
 	unsigned int		nr_importers;
+	u64			missed;
 	unsigned int		patience;
 	bool			deref;
 	bool			fprobe;
