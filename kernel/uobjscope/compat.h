@@ -42,8 +42,9 @@
  * scope_mm_pid - process that owns an address space
  * @mm: the address space, kept by the caller
  *
- * Only with memory control groups does a kernel know the owner; without them all tasks
- * are asked, of which another may have the same address space until an execve().
+ * Only with memory control groups does a kernel know the owner; without them all processes
+ * are asked, which takes a while, and of which another may have the same address space
+ * until an execve().
  *
  * Return: process id, 0 if nobody has it
  */
@@ -59,17 +60,27 @@ static inline pid_t scope_mm_pid(struct mm_struct *mm)
 		pid = owner->tgid;
 	rcu_read_unlock();
 #else
-	struct task_struct *leader, *task;
+	struct task_struct *process, *thread;
+	struct mm_struct *has;
 
 	rcu_read_lock();
-	for_each_process_thread(leader, task) {
+	for_each_process(process) {
+		/* A kernel thread may have borrowed it. */
+		if (process->flags & PF_KTHREAD)
+			continue;
+		/* All threads have the same one, but for those that have given it back. */
+		has = NULL;
+		for_each_thread(process, thread) {
+			has = READ_ONCE(thread->mm);
+			if (has)
+				break;
+		}
 		/* Compared and no more: it may be gone by now. */
-		if (READ_ONCE(task->mm) == mm) {
-			pid = task->tgid;
-			goto found;
+		if (has == mm) {
+			pid = process->tgid;
+			break;
 		}
 	}
-found:
 	rcu_read_unlock();
 #endif
 	return pid;

@@ -227,8 +227,10 @@ static bool lock_umaps(struct scope_walk *walk, struct ib_uverbs_file *ufile)
 int scope_walk_vmas(struct scope_walk *walk, struct scope_walked *walked,
 		    struct ib_uverbs_file *ufile)
 {
+	const struct mm_struct *last = NULL;
 	struct rdma_umap_priv *priv;
 	unsigned int count;
+	pid_t pid = 0;
 	u64 began;
 	int err;
 
@@ -253,7 +255,12 @@ int scope_walk_vmas(struct scope_walk *walk, struct scope_walked *walked,
 		r->address = (unsigned long)priv->vma;
 		r->start = READ_ONCE(priv->vma->vm_start);
 		r->end = READ_ONCE(priv->vma->vm_end);
-		r->pid = scope_mm_pid(priv->vma->vm_mm);
+		/* Those of one process are in a row, most of the time. */
+		if (priv->vma->vm_mm != last) {
+			last = priv->vma->vm_mm;
+			pid = scope_mm_pid(priv->vma->vm_mm);
+		}
+		r->pid = pid;
 	}
 	scope_hold_end(SCOPE_LOCK_UMAP, began);
 	mutex_unlock(&ufile->umap_lock);
