@@ -3,8 +3,9 @@
  * Which task holds which uverbs file, dma-buf, or uobject of class fd.
  *
  * Tasks are got hold of under RCU, a batch at a time, and then asked for their
- * files one by one.  A file that is only in flight in a socket is in no task's
- * table and not found here.
+ * files one by one.  A file that is only in flight in a socket, or registered with
+ * io_uring, is in no task's table and not found here; nor is one in a table that a
+ * thread has of its own, since a process is asked for one table.
  */
 #include <linux/dma-buf.h>
 #include <linux/fdtable.h>
@@ -98,7 +99,10 @@ static int walk_files(struct task_struct *task, fd_function *function, void *arg
 	return err;
 }
 
-/* Its files may be looked at through any thread that still has them. */
+/*
+ * Its files may be looked at through any thread that still has them, if none has gone its
+ * own way: which threads share which table is not to be had without comparing all.
+ */
 static struct task_struct *thread_with_files(struct task_struct *process)
 {
 	struct task_struct *thread;
@@ -284,7 +288,8 @@ int scope_fds(struct scope_text *text)
  * scope_fds_seed - tell the registry of what is older than its probes
  *
  * Dma-bufs, and ufiles that no device lists any more.  What no task has a file
- * of stays unknown.
+ * of stays unknown; and of a ufile whose device is gone nothing but the id is shown,
+ * in the file fds, see settle_device().
  *
  * Context: may sleep; the probes are registered.
  * Return: 0, -ENOMEM or -EINTR
