@@ -743,6 +743,25 @@ TEST_F(import, move)
 	ASSERT_EQ(0, close(export.fd));
 }
 
+/* MOVE: of a dma-buf whose file is gone, which somebody has open with O_PATH. */
+TEST_F(import, move_without_a_file)
+{
+	struct dmabuf_importer_export export = EXPORT();
+	char name[32];
+	int path;
+
+	importer_export(self->imp, &export);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", export.fd);
+	path = open(name, O_PATH | O_CLOEXEC);
+	ASSERT_LE(0, path);
+	ASSERT_EQ(0, close(export.fd));
+	importer_invalidate(self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+	ASSERT_EXPORT(&export, ALIVE, .invalidations = 1, .moves = 1);
+	ASSERT_EQ(0, close(path));
+	ASSERT_EXPORT(&export, .invalidations = 1, .moves = 1);
+	importer_invalidate_err(ENOENT, self->imp, export.id, DMABUF_IMPORTER_MOVE, 0);
+}
+
 /* The pages of a buffer that was asked for in one block, of every second place. */
 TEST_F(import, move_contiguous)
 {

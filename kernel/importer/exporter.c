@@ -33,6 +33,8 @@
  *	maps them must not wait for an importer that is stalled
  * @alive: protects @dmabuf; while it is held the dma-buf is not released
  * @dmabuf: the dma-buf, NULL once it was released
+ * @inode: of the dma-buf's file, with a reference, NULL before there is one: at the end
+ *	file and inode are gone before the dma-buf is released
  * @revoked: it cannot be mapped any more; under the reservation lock
  * @wait: who waits for a stall's end, or for the last unmap
  * @mappings: now there; under importer.lock, as all below
@@ -51,6 +53,7 @@ struct exporter {
 	struct mutex				pages_lock;	/* see above */
 	struct mutex				alive;	/* keeps the dma-buf */
 	struct dma_buf				*dmabuf;
+	struct inode				*inode;
 	bool					revoked;
 	wait_queue_head_t			wait;
 	u32					mappings;
@@ -64,6 +67,7 @@ static void exporter_free(struct kref *kref)
 {
 	struct exporter *e = container_of(kref, struct exporter, kref);
 
+	iput(e->inode);
 	importer_put(e->importer);
 	mutex_destroy(&e->alive);
 	mutex_destroy(&e->pages_lock);
@@ -534,6 +538,8 @@ int importer_export(struct importer *importer, void *arg)
 		err = PTR_ERR(e->dmabuf);
 		goto err_fd;
 	}
+	e->inode = file_inode(e->dmabuf->file);
+	ihold(e->inode);
 	/* The dma-buf has the first reference, the context another. */
 	kref_get(&e->kref);
 	export->fd = fd;
@@ -581,7 +587,7 @@ static void move_to(struct exporter *e, struct page ***pages)
 	unsigned int i;
 
 	mutex_lock(&e->pages_lock);
-	unmap_mapping_range(e->dmabuf->file->f_mapping, 0, 0, 1);
+	unmap_mapping_range(e->inode->i_mapping, 0, 0, 1);
 	for (i = 0; i < e->nr_pages; i++)
 		copy_highpage((*pages)[i], e->pages[i]);
 	swap(e->pages, *pages);
