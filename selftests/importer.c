@@ -1568,6 +1568,10 @@ TEST_F(importer_module, unload)
 	marker_expect("dmabuf_importer: parameter max_hold_ms: got [0-9]+, expected 1 to 600000");
 	importer_load_err(EINVAL, "max_hold_ms=0");
 	importer_load_err(EINVAL, "max_hold_ms=600001");
+	/* What can only be read is no reason to crash; the kernel adds a line of its own. */
+	marker_expect("dmabuf_importer: parameter moves: to be read only");
+	marker_expect("`1' invalid for parameter `moves'");
+	importer_load_err(EPERM, "moves=1");
 	importer_load("max_hold_ms=600000");
 	importer_open(&self->imp);
 }

@@ -26,7 +26,17 @@ static int moves_get(char *text, const struct kernel_param *param)
 	return sysfs_emit(text, "%c\n", IMPORTER_MOVES ? 'Y' : 'N');
 }
 
-static const struct kernel_param_ops moves_ops = { .get = moves_get };
+static int moves_set(const char *text, const struct kernel_param *param)
+{
+	pr_err("parameter moves: to be read only, the kernel is as it is\n");
+	return -EPERM;
+}
+
+static const struct kernel_param_ops moves_ops = {
+	.set	= moves_set,
+	.get	= moves_get,
+};
+
 module_param_cb(moves, &moves_ops, NULL, 0444);
 MODULE_PARM_DESC(moves, "Whether this kernel lets a buffer move that is mapped (to be read only)");
 
