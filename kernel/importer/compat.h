@@ -9,6 +9,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
@@ -59,6 +60,10 @@ static inline bool importer_callback_is_optional(void)
 #ifdef IMPORTER_HAVE_INLINE_FENCE_LOCK
 #define IMPORTER_FENCE_RELEASE	NULL
 
+static inline void importer_fences_leave(void)
+{
+}
+
 static inline struct dma_fence *importer_fence_new(const struct dma_fence_ops *ops, u64 context,
 						   u64 seqno)
 {
@@ -74,10 +79,27 @@ struct importer_locked_fence {
 	spinlock_t		lock;	/* of base alone */
 };
 
+/* Still in the module when the module can go: importer_fences_leave() waits for its end. */
 static inline void importer_fence_release(struct dma_fence *fence)
 {
 	dma_fence_free(fence);
 	module_put(THIS_MODULE);
+}
+
+/**
+ * importer_fences_leave - wait until nobody is in importer_fence_release() any more
+ *
+ * A task may have been preempted there, behind the call that let the module go, where no
+ * lock and no RCU section keeps it.  It does not sleep there of its own will: that, or
+ * that it is in user space, is what is waited for of all tasks; and of interrupts, that
+ * they end.  A preemptible kernel without function tracing, kprobes and BPF cannot wait
+ * for it, and there a moment is left.
+ *
+ * Context: process context, may sleep; no fence is left.
+ */
+static inline void importer_fences_leave(void)
+{
+	synchronize_rcu_tasks();
 }
 
 #define IMPORTER_FENCE_RELEASE	importer_fence_release

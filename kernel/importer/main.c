@@ -248,13 +248,17 @@ static int __init importer_init(void)
 	return err;
 }
 
-/* No file is open and no dma-buf of ours is left, since each of them keeps the module. */
+/*
+ * No file is open and no dma-buf of ours is left, since each of them keeps the module; nor a
+ * fence that does.
+ */
 static void __exit importer_exit(void)
 {
 	misc_deregister(&importer_device);
 	destroy_workqueue(importer_wq);
 	/* Who is just asking a fence for its name is in a function of ours. */
 	synchronize_rcu();
+	importer_fences_leave();
 }
 
 module_init(importer_init);
