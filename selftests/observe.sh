@@ -309,6 +309,57 @@ without_probes()
 	rmmod uobjscope && insmod "$MODULE" && return $w_rc
 }
 
+# rename OLD NEW: the device; its directory goes with it.
+rename()
+{
+	rdma dev set "$1" name "$2" || { echo "cannot rename $1 to $2"; return 1; }
+}
+
+# Its directory has that name, and no other.
+directory_is()
+{
+	[ "$(cd $SCOPE_DEBUGFS && echo */)" = "$1/" ] &&
+		[ -r "$SCOPE_DEBUGFS/$1/snapshot" ] && return
+	echo "expected the directory $1, seen:"
+	ls -l $SCOPE_DEBUGFS
+	return 1
+}
+
+log_says()	# REGULAR-EXPRESSION: in a line of the module's
+{
+	log_since | grep -qE "uobjscope: $1" && return
+	echo "expected '$1' in the log:"
+	log_since
+	return 1
+}
+
+# Nor does a device take the place of one of the module's own files.
+rename_rounds()
+{
+	rename mlx5_0 scope_other && directory_is scope_other || return 1
+	told 0 cat $SCOPE_DEBUGFS/scope_other/snapshot &&
+		says '^device name=scope_other ' || return 1
+	log_begin
+	rename scope_other info && directory_is scope_other || return 1
+	log_says 'info: its directory keeps its old name' || return 1
+	told 0 cat $SCOPE_DEBUGFS/info && says '^device name=info ' || return 1
+	log_begin
+	rmmod uobjscope && insmod "$MODULE" || return 1
+	log_says 'info: its directory cannot be made' || return 1
+	told 0 cat $SCOPE_DEBUGFS/info && says '^device name=info ' || return 1
+	# It gets one with a better name.
+	rename info mlx5_0 && directory_is mlx5_0
+}
+
+renamed()
+{
+	command -v rdma > /dev/null || { echo "no rdma: install iproute2"; return "$KSFT_SKIP"; }
+	rename_rounds
+	r_rc=$?
+	[ -e /sys/class/infiniband/mlx5_0 ] || rename "$(ls /sys/class/infiniband)" mlx5_0 || r_rc=1
+	return $r_rc
+}
+
 # beside COMMAND...: it and two readers at once, all of which must end well.
 beside()
 {
@@ -389,7 +440,7 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 tests="show thousand_objects save_and_diff holders bad_input only_for_root device_of_its_own dying_while_read"
-needing_module="file_keeps_the_module older_than_the_module without_probes"
+needing_module="file_keeps_the_module older_than_the_module without_probes renamed"
 last="unbind_while_read"
 
 ktap_print_header

@@ -191,6 +191,22 @@ provider_comes_later()
 	expect_events 1 var_free
 }
 
+# What the removal of the device has destroyed is not destroyed again by the close of its
+# file, nor is it of another type then.
+destroyed_once()
+{
+	switch 1 && hold_begin "$DIR/hold" || return 1
+	clear_trace
+	unbind && hold_end && bind || return 1
+	seen=$(grep -c ' uobject_destroy: .* reason=driver_remove' $INSTANCE/trace)
+	twice=$(sed -n 's/.* uobject_destroy: .* uobject=\([0-9a-f]*\) .*/\1/p' $INSTANCE/trace |
+		sort | uniq -d)
+	[ "$seen" -gt 1 ] && [ -z "$twice" ] && return
+	echo "$seen were destroyed by the removal, and more than once: $twice"
+	grep ' uobject_destroy: ' $INSTANCE/trace
+	return 1
+}
+
 # While somebody listens to everything the module goes, and its events with it.
 module_goes_while_it_is_on()
 {
@@ -228,7 +244,7 @@ if [ -z "$listing" ]; then
 fi
 
 ktap_print_header
-plan 10
+plan 11
 run all_functions_are_probed
 run off_is_silent
 run switch_refuses_nonsense
@@ -238,6 +254,7 @@ run_with "$(command -v ibv_devinfo || echo ibv_devinfo)" "install ibverbs-utils"
 run_with "$(command -v trace-cmd || echo trace-cmd)" "install trace-cmd" timeline_of_a_trace_dat
 run provider_comes_and_goes
 run provider_comes_later
+run destroyed_once
 run_with "$MODULE" "set UOBJSCOPE_KO to uobjscope.ko" module_goes_while_it_is_on
 run_with "$MODULE" "set UOBJSCOPE_KO to uobjscope.ko" without_registry
 ktap_finished

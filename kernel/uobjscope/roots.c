@@ -190,7 +190,13 @@ static void rename_device(struct ib_device *ibdev, void *data)
 	struct scope_device *device = data;
 
 	mutex_lock(&devices_lock);
-	scope_debugfs_rename_device(device->directory, ibdev->name);
+	if (IS_ERR(device->directory)) {
+		/* The new name may be a better one. */
+		device->directory = NULL;
+		show_device(device);
+	} else {
+		scope_debugfs_rename_device(device->directory, ibdev->name);
+	}
 	mutex_unlock(&devices_lock);
 }
 
