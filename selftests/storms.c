@@ -855,8 +855,9 @@ TEST_F_TIMEOUT(storms, con_11_dmabuf_region_against_free, TIMEOUT)
 #define KEPT	6
 
 /*
- * Of each kind some, until this process is killed; how many VARs, is told.  No region on a dma-buf of its own: that
- * outlives the context for a moment, which kernels before 7.3 cannot take (L01).
+ * Of each kind some, until this process is killed; how many VARs, is told.  No region on a
+ * dma-buf of its own: that outlives the context for a moment, which kernels before 7.3
+ * cannot take (L01).
  */
 static void hoard(struct storm_thread *t, const struct device *dev, unsigned int *made)
 {

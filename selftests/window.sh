@@ -79,7 +79,7 @@ insert_without_driver()
 rounds()
 {
 	seen='' first=
-	for round in $(seq $ROUNDS); do
+	for round in $(seq "$ROUNDS"); do
 		if [ $((round % 5)) = 1 ]; then
 			probe || return 1
 		else

@@ -232,7 +232,7 @@ static bool vhca_config_sets(unsigned int where, unsigned int size, u32 value,
 
 		if (where + i == reg && byte & (u8)bit)
 			return true;
-		if (where + i == reg + 1 && byte & bit >> 8)
+		if (where + i == reg + 1 && byte & (u8)(bit >> 8))
 			return true;
 	}
 	return false;

@@ -66,6 +66,8 @@ PROBES = (
     ("uobjscope", "-DSCOPE_HAVE_FPROBE_FTRACE_REGS", "include/linux/fprobe.h",
      "\t\t\t       unsigned long ret_ip, struct ftrace_regs *regs,",
      "\t\t\t       unsigned long ret_ip, struct pt_regs *regs,"),
+    ("uobjscope", "-DSCOPE_HAVE_FPROBE_MAXACTIVE", "include/linux/fprobe.h",
+     "\tint\t\t\tnr_maxactive;", "\tint\t\t\tnmissed;"),
     ("uobjscope", "-DSCOPE_HAVE_COMP_CNTR", "include/uapi/rdma/ib_user_ioctl_cmds.h",
      "\tUVERBS_OBJECT_COMP_CNTR,", "\tUVERBS_OBJECT_ASYNC_EVENT,"),
     ("uobjscope", "-DSCOPE_HAVE_CONST_MATCH", "include/linux/device.h",

@@ -82,7 +82,7 @@ const char *rdma_cgroup_make(struct rdma_cgroup *group)
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
 	if (!reason && !has_word(path, "rdma")) {
 		if (write_text(path, "+rdma"))
-			reason = "controller rdma cannot be used: move all processes out of the root group";
+			reason = "no controller rdma: move all processes out of the root group";
 		else
 			snprintf(group->control, sizeof(group->control), "%s", path);
 	}

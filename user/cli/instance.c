@@ -67,7 +67,7 @@ static char *make(struct instance *instance)
 	if (access(TRACING "/instances", F_OK))
 		return format("no tracefs in " TRACING ": mount -t tracefs none " TRACING);
 	if (mkdir(instance->dir, 0700))
-		return format("%s: cannot make: %s", instance->dir, strerror(errno));
+		return format("%s: cannot be made: %s", instance->dir, strerror(errno));
 	instance->made = true;
 	if (state == '1')
 		return NULL;

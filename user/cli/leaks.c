@@ -55,7 +55,7 @@ static void read_births(void *births)
 }
 
 /* With --json standard output is for that. */
-static int run(struct leaks *leaks)
+static int run_command(struct leaks *leaks)
 {
 	const struct options *options = leaks->options;
 	const char *name = options->args[0];
@@ -426,7 +426,7 @@ int cmd_leaks(const struct options *options)
 	/* What others have made since then has a birth or is in this one. */
 	uobjscope_free(leaks.before);
 	leaks.before = load_silently(options);
-	good = leaks.before && !run(&leaks) && look(&leaks);
+	good = leaks.before && !run_command(&leaks) && look(&leaks);
 	births_end(leaks.births);
 	command_release_signals();
 	if (good)

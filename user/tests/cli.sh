@@ -539,9 +539,10 @@ end leaks.users-are-no-references
 # What would end it ends the command, and what that leaves is told all the same.
 for signal in INT QUIT TERM HUP; do
 	rm -f "$scratch/started"
-	# A job of an interactive kind, else the shell has it ignore SIGINT.
+	# A job of an interactive kind, else the shell has it ignore SIGINT; and whoever started
+	# us may have us ignore SIGHUP (nohup).
 	set -m
-	"$program" "${kernel[@]}" leaks -- sh -c "trap 'exit 7' $signal; : > '$scratch/started'
+	env --default-signal=$signal "$program" "${kernel[@]}" leaks -- sh -c "trap 'exit 7' $signal; : > '$scratch/started'
 		while :; do sleep 0.01; done" > "$scratch/out" 2> "$scratch/err" &
 	pid=$!
 	for ((n = 0; n < 500; n++)); do
