@@ -67,6 +67,22 @@ static int vhca_bar_map(struct vhca *v)
 }
 
 /**
+ * vhca_bar_fill - have all that the device has in BAR0 read as one byte
+ * @v: the device, whose window is mapped
+ * @byte: which
+ *
+ * Context: firmware thread with vhca.lock held, or before it is started
+ */
+void vhca_bar_fill(struct vhca *v, int byte)
+{
+	memset_io(v->init_segment, byte, VHCA_INIT_SEGMENT_SIZE);
+	memset_io(v->var, byte, vhca_var_size(v));
+	memset_io(v->tlp_var, byte, vhca_tlp_var_size(v));
+	memset_io(v->memic, byte, v->params.memic_size);
+	memset_io(v->memic_operations, byte, vhca_memic_operations_size(v));
+}
+
+/**
  * vhca_bar_init - map the device's share of the window and clear what the
  *	driver reads
  * @v: the device, whose root has claimed the window
@@ -86,11 +102,7 @@ int vhca_bar_init(struct vhca *v)
 		err = -ENXIO;
 		goto err_unmap;
 	}
-	memset_io(v->init_segment, 0, VHCA_INIT_SEGMENT_SIZE);
-	memset_io(v->var, 0, vhca_var_size(v));
-	memset_io(v->tlp_var, 0, vhca_tlp_var_size(v));
-	memset_io(v->memic, 0, v->params.memic_size);
-	memset_io(v->memic_operations, 0, vhca_memic_operations_size(v));
+	vhca_bar_fill(v, 0);
 	return 0;
 
 err_unmap:

@@ -118,9 +118,8 @@ u8 vhca_doorbell_init(struct vhca *v, u64 address, unsigned int words, __be32 **
  * nobody else is anonymous, or the kernel's own.
  *
  * Context: firmware thread
- * Return: whether it is there
  */
-bool vhca_doorbell_mark(__be32 *word, u32 mark)
+void vhca_doorbell_mark(__be32 *word, u32 mark)
 {
 	/* Memory of KUnit may be vmalloc()'s. */
 	if (virt_addr_valid(word)) {
@@ -128,10 +127,9 @@ bool vhca_doorbell_mark(__be32 *word, u32 mark)
 
 		if (!folio_test_slab(folio) && !folio_test_anon(folio) &&
 		    READ_ONCE(folio->mapping))
-			return false;
+			return;
 	}
 	WRITE_ONCE(*word, cpu_to_be32(mark));
-	return true;
 }
 
 /**

@@ -140,24 +140,3 @@ u8 vhca_cmd_query_dct(struct vhca *v, struct vhca_cmd *cmd)
 		   MLX5_GET64(qpc, qp->context, dc_access_key));
 	return MLX5_CMD_STAT_OK;
 }
-
-/**
- * vhca_cmd_destroy_dct - DESTROY_DCT, from _mlx5_core_destroy_dct()
- * @v: the device
- * @cmd: the command, destroy_dct_in
- *
- * A queue pair of another kind is none of its own and not found.
- *
- * Return: MLX5_CMD_STAT_*
- */
-u8 vhca_cmd_destroy_dct(struct vhca *v, struct vhca_cmd *cmd)
-{
-	u32 id = vhca_cmd_number(cmd);
-
-	if (vhca_ledger_find(v, VHCA_QP, id) && !vhca_dct_find(v, cmd)) {
-		vhca_violation_of(v, "destroy_of_unknown", VHCA_QP, id,
-				  cmd->opcode, true);
-		return MLX5_CMD_STAT_BAD_RES_ERR;
-	}
-	return vhca_cmd_destroy(v, cmd);
-}

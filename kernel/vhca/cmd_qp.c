@@ -469,21 +469,24 @@ u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd)
 }
 
 /**
- * vhca_cmd_destroy_qp - DESTROY_QP, from mlx5_core_destroy_qp()
+ * vhca_cmd_destroy_qp - DESTROY_QP, from mlx5_core_destroy_qp(), and DESTROY_DCT, from
+ *	_mlx5_core_destroy_dct()
  * @v: the device
- * @cmd: the command, destroy_qp_in
+ * @cmd: the command, destroy_qp_in or destroy_dct_in, which are alike
  *
- * A target of DC is none of its own and not found, see vhca_cmd_destroy_dct().
+ * Both have their numbers from the same range.  One of the other kind is not found.
  *
  * Return: MLX5_CMD_STAT_*
  */
 u8 vhca_cmd_destroy_qp(struct vhca *v, struct vhca_cmd *cmd)
 {
-	u32 qpn = vhca_cmd_number(cmd);
-	struct vhca_object *object = vhca_ledger_find(v, VHCA_QP, qpn);
+	bool dct = cmd->opcode == MLX5_CMD_OP_DESTROY_DCT;
+	u32 id = vhca_cmd_number(cmd);
+	struct vhca_object *object = vhca_ledger_find(v, VHCA_QP, id);
 
-	if (object && to_vhca_qp(object)->service == MLX5_QP_ST_DCT) {
-		vhca_violation_of(v, "destroy_of_unknown", VHCA_QP, qpn, cmd->opcode, true);
+	cmd->object = id;
+	if (object && dct != (to_vhca_qp(object)->service == MLX5_QP_ST_DCT)) {
+		vhca_violation_of(v, "destroy_of_unknown", VHCA_QP, id, cmd->opcode, true);
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	}
 	return vhca_cmd_destroy(v, cmd);

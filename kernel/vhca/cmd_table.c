@@ -84,7 +84,7 @@ static const struct vhca_command vhca_commands[] = {
 	CREATE(CREATE_DCT, create_dct, VHCA_QP, vhca_cmd_create_dct),
 	CREATE(DRAIN_DCT, drain_dct, VHCA_QP, vhca_cmd_drain_dct),
 	CREATE(QUERY_DCT, query_dct, VHCA_QP, vhca_cmd_query_dct),
-	CREATE(DESTROY_DCT, destroy_dct, VHCA_QP, vhca_cmd_destroy_dct),
+	CREATE(DESTROY_DCT, destroy_dct, VHCA_QP, vhca_cmd_destroy_qp),
 
 	CREATE(CREATE_XRC_SRQ, create_xrc_srq, VHCA_XRC_SRQ, vhca_cmd_create_srq),
 	DESTROY(DESTROY_XRC_SRQ, destroy_xrc_srq, VHCA_XRC_SRQ),

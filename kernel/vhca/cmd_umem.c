@@ -211,7 +211,6 @@ u8 vhca_umem_doorbell(struct vhca *v, struct vhca_object *user,
 		      struct vhca_umem_place where, const struct vhca_cmd *cmd,
 		      __be32 **doorbell)
 {
-	const u64 len = 2 * sizeof(__be32);
 	struct vhca_umem *umem;
 	u64 rest = 0, address;
 	u8 status;
@@ -220,8 +219,7 @@ u8 vhca_umem_doorbell(struct vhca *v, struct vhca_object *user,
 	if (status)
 		return status;
 	address = vhca_umem_address(umem, where.offset, &rest);
-	if (!address || rest < len || !IS_ALIGNED(address, len))
+	if (!address || rest < 2 * sizeof(__be32))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	*doorbell = vhca_dma_pointer(v, address, len);
-	return *doorbell ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return vhca_doorbell_init(v, address, 2, doorbell);
 }

@@ -164,7 +164,6 @@ u8 vhca_cmd_modify_sq(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_create_dct(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_drain_dct(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_dct(struct vhca *v, struct vhca_cmd *cmd);
-u8 vhca_cmd_destroy_dct(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_umem.c */
 u8 vhca_cmd_create_umem(struct vhca *v, struct vhca_cmd *cmd);

@@ -18,21 +18,10 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/io.h>
 #include <linux/pci.h>
 #include <linux/string.h>
 
 #include "vhca.h"
-
-static void vhca_presence_fill_bar(struct vhca *v, int byte)
-{
-	memset_io(v->init_segment, byte, VHCA_INIT_SEGMENT_SIZE);
-	memset_io(v->var, byte, vhca_var_size(v));
-	if (vhca_tlp_var_size(v))
-		memset_io(v->tlp_var, byte, vhca_tlp_var_size(v));
-	memset_io(v->memic, byte, v->params.memic_size);
-	memset_io(v->memic_operations, byte, vhca_memic_operations_size(v));
-}
 
 /**
  * vhca_presence_vanish - all that is read of the function is ones
@@ -42,7 +31,7 @@ static void vhca_presence_fill_bar(struct vhca *v, int byte)
  */
 void vhca_presence_vanish(struct vhca *v)
 {
-	vhca_presence_fill_bar(v, 0xff);
+	vhca_bar_fill(v, 0xff);
 }
 
 /**
@@ -54,7 +43,7 @@ void vhca_presence_vanish(struct vhca *v)
  */
 void vhca_presence_power_on(struct vhca *v)
 {
-	vhca_presence_fill_bar(v, 0);
+	vhca_bar_fill(v, 0);
 	vhca_config_fill_function(v);
 	WRITE_ONCE(v->bus_master, false);
 }
@@ -130,7 +119,6 @@ static int vhca_presence_back(struct vhca *v)
 		vhca_warn_ratelimited(v, "function: back: no PCI device was found, expected one\n");
 		goto out;
 	}
-	pdev->multifunction = root->nr_functions > 1;
 	pci_bus_claim_resources(bus);
 	pci_bus_add_devices(bus);
 out:

@@ -71,7 +71,7 @@ u8 vhca_buffer_init(struct vhca *v, struct vhca_buffer *buffer,
 		    const __be64 *pas, u32 nr_pas, u8 log_page_size,
 		    u8 page_offset, u64 size);
 u8 vhca_doorbell_init(struct vhca *v, u64 address, unsigned int words, __be32 **doorbell);
-bool vhca_doorbell_mark(__be32 *word, u32 mark);
+void vhca_doorbell_mark(__be32 *word, u32 mark);
 void *vhca_calloc(struct vhca *v, size_t n, size_t size);
 void vhca_buffer_exit(struct vhca_buffer *buffer);
 void *vhca_buffer_at(struct vhca_buffer *buffer, u64 offset, u32 len);

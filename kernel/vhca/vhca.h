@@ -477,6 +477,7 @@ void vhca_msi_raise_dropped(struct vhca *v);
 
 /* bar.c */
 int vhca_bar_init(struct vhca *v);
+void vhca_bar_fill(struct vhca *v, int byte);
 void vhca_bar_exit(struct vhca *v);
 
 /* firmware.c */
