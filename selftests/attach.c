@@ -27,6 +27,7 @@
 #include "common/importer.h"
 #include "common/marker.h"
 #include "common/process.h"
+#include "common/raw_cq.h"
 #include "common/uverbs_ioctl.h"
 #include "common/worker.h"
 
@@ -1011,23 +1012,15 @@ static int cq_of(struct ibv_context *ctx, uint64_t length, int fd)
 		.db_addr = (uintptr_t)record,
 		.cqe_size = 64,
 	};
-	const uint32_t cqe = length / 64 - 1, vector = 0, flags = 0;
-	const uint64_t user = 0, offset = 0;
-	struct ib_uverbs_attr attr[] = {
-		uverbs_handle(UVERBS_ATTR_CREATE_CQ_HANDLE, 0),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe)),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user)),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector, sizeof(vector)),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags)),
-		uverbs_out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, (void *)&cqe, sizeof(cqe)),
+	const uint64_t offset = 0;
+	const struct ib_uverbs_attr buffer[] = {
 		uverbs_in(UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH, &length, sizeof(length)),
 		uverbs_handle(UVERBS_ATTR_CREATE_CQ_BUFFER_FD, fd),
 		uverbs_in(UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET, &offset, sizeof(offset)),
-		uverbs_in(UVERBS_ATTR_UHW_IN, &driver, sizeof(driver)),
 	};
+	uint32_t handle;
 
-	return uverbs_ioctl(ctx->cmd_fd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, attr,
-			    ARRAY_SIZE(attr));
+	return raw_cq_create(ctx->cmd_fd, length / 64, &driver, buffer, 3, &handle);
 }
 
 /*

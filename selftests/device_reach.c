@@ -7,13 +7,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <rdma/mlx5-abi.h>
-
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
 #include "common/dm_ops.h"
-#include "common/uverbs_ioctl.h"
+#include "common/raw_cq.h"
 
 #define PAGE		4096
 #define ENTRIES		8
@@ -41,50 +39,6 @@ FIXTURE_TEARDOWN(device_reach)
 	bed_unmake(_metadata, &self->bed);
 }
 
-/* A completion queue whose doorbell record is anywhere; the library has a place of its own. */
-static int make_cq(struct ibv_context *ctx, const struct mlx5dv_devx_uar *uar,
-		   const void *entries, const void *record, uint32_t *handle)
-{
-	const struct mlx5_ib_create_cq driver = {
-		.buf_addr = (uintptr_t)entries,
-		.db_addr = (uintptr_t)record,
-		.cqe_size = ENTRY_SIZE,
-		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
-		.uar_page_index = uar->page_id,
-	};
-	struct mlx5_ib_create_cq_resp answer = {};
-	const uint32_t cqe = ENTRIES - 1, vector = 0, flags = 0;
-	const uint64_t user = 0;
-	uint32_t made;
-	struct ib_uverbs_attr attr[] = {
-		uverbs_handle(UVERBS_ATTR_CREATE_CQ_HANDLE, 0),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe)),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user)),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector, sizeof(vector)),
-		uverbs_in(UVERBS_ATTR_CREATE_CQ_FLAGS, &flags, sizeof(flags)),
-		uverbs_out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, &made, sizeof(made)),
-		uverbs_in(UVERBS_ATTR_UHW_IN, &driver, sizeof(driver)),
-		uverbs_out(UVERBS_ATTR_UHW_OUT, &answer, sizeof(answer)),
-	};
-	int err = uverbs_ioctl(ctx->cmd_fd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, attr,
-			       ARRAY_SIZE(attr));
-
-	*handle = attr[0].data;
-	return err;
-}
-
-static int destroy_cq(struct ibv_context *ctx, uint32_t handle)
-{
-	struct ib_uverbs_destroy_cq_resp events;
-	struct ib_uverbs_attr attr[] = {
-		uverbs_handle(UVERBS_ATTR_DESTROY_CQ_HANDLE, handle),
-		uverbs_out(UVERBS_ATTR_DESTROY_CQ_RESP, &events, sizeof(events)),
-	};
-
-	return uverbs_ioctl(ctx->cmd_fd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, attr,
-			    ARRAY_SIZE(attr));
-}
-
 /*
  * A doorbell record is only read by a device, so the driver lets it lie in a file that the
  * user may not write: in the page cache, where all who read the file would find what the
@@ -94,6 +48,10 @@ TEST_F(device_reach, record_in_a_file_of_others)
 {
 	char name[] = "/tmp/uobjscope-reach-XXXXXX", path[64];
 	uint8_t page[PAGE], zeros[PAGE] = {};
+	struct mlx5_ib_create_cq driver = {
+		.cqe_size = ENTRY_SIZE,
+		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+	};
 	struct mlx5dv_devx_uar *uar;
 	void *entries, *record;
 	uint32_t handle;
@@ -116,8 +74,11 @@ TEST_F(device_reach, record_in_a_file_of_others)
 
 	uar = mlx5dv_devx_alloc_uar(self->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
 	ASSERT_NE(NULL, uar);
-	ASSERT_EQ(0, make_cq(self->ctx, uar, entries, record, &handle));
-	ASSERT_EQ(0, destroy_cq(self->ctx, handle));
+	driver.buf_addr = (uintptr_t)entries;
+	driver.db_addr = (uintptr_t)record;
+	driver.uar_page_index = uar->page_id;
+	ASSERT_EQ(0, raw_cq_create(self->ctx->cmd_fd, ENTRIES, &driver, NULL, 0, &handle));
+	ASSERT_EQ(0, raw_cq_destroy(self->ctx->cmd_fd, handle));
 	ASSERT_EQ(PAGE, pread(fd, page, PAGE, 0));
 	ASSERT_EQ(0, memcmp(page, zeros, PAGE));
 

@@ -952,20 +952,6 @@ TEST_F(observe, as_rdma_resource_show)
 	ASSERT_COUNT(self->counts.uobjects + uars, UOBJ, OURS(""));
 }
 
-#define DEREF	"/sys/module/uobjscope/parameters/deref"
-
-static int write_deref(const char *value)
-{
-	int fd = open(DEREF, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return errno;
-	n = write(fd, value, 1);
-	close(fd);
-	return n < 0 ? errno : 0;
-}
-
 /* A process that reads snapshots until it is killed, and counts them in shared memory. */
 static pid_t start_reader(unsigned int *reads)
 {
@@ -1011,9 +997,9 @@ static int count_busy(struct ibv_mr *mr, int enough, int seconds)
 /* A snapshot for which uobjects are locked where they have to be. */
 #define LOOK_BEHIND() \
 do { \
-	ASSERT_EQ(0, write_deref("1")); \
+	ASSERT_EQ(0, scope_deref(true)); \
 	EXPECT_EQ(0, scope_take(&self->counts.scope)); \
-	ASSERT_EQ(0, write_deref("0")); \
+	ASSERT_EQ(0, scope_deref(false)); \
 } while (0)
 
 /*
@@ -1094,11 +1080,11 @@ TEST_F(observe, deref_makes_busy)
 	reader = start_reader(reads);
 	ASSERT_LT(0, reader);
 	without = count_busy(mr, 1, 2);
-	status = write_deref("1");
+	status = scope_deref(true);
 	with = status ? 0 : count_busy(mr, 1, 15);
 	if (!status) {
 		EXPECT_EQ(0, scope_take(&self->counts.scope));
-		EXPECT_EQ(0, write_deref("0"));
+		EXPECT_EQ(0, scope_deref(false));
 	}
 	ASSERT_EQ(0, kill(reader, SIGKILL));
 	ASSERT_EQ(reader, waitpid(reader, NULL, 0));
@@ -1204,13 +1190,13 @@ TEST_F_TIMEOUT(observe, deref_fails_nothing_else, 90)
 	pd = ibv_alloc_pd(self->ctx);
 	ASSERT_NE(NULL, pd);
 	dm_alloc(self->ctx, DM_SIZE, &dm);
-	status = write_deref("1");
+	status = scope_deref(true);
 	reader = start_reader(reads);
 	ASSERT_LT(0, reader);
 	for (round = 0; !err && (round < ROUNDS ||
 				 __atomic_load_n(reads, __ATOMIC_RELAXED) < READS); round++)
 		err = use_each(&self->bed.dev, self->ctx, pd, dm, &what);
-	EXPECT_EQ(0, write_deref("0"));
+	EXPECT_EQ(0, scope_deref(false));
 	ASSERT_EQ(0, kill(reader, SIGKILL));
 	ASSERT_EQ(reader, waitpid(reader, NULL, 0));
 	ASSERT_EQ(0, status);

@@ -96,24 +96,12 @@ FIXTURE_TEARDOWN(sw_icm)
 	bed_unmake(_metadata, &self->bed);
 }
 
-static int set_deref(char value)
-{
-	const int fd = open("/sys/module/uobjscope/parameters/deref", O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return errno;
-	n = write(fd, &value, 1);
-	close(fd);
-	return n < 0 ? errno : 0;
-}
-
 /* A snapshot for which uobjects are locked to see what is behind them. */
 #define LOOK_BEHIND() \
 do { \
-	ASSERT_EQ(0, set_deref('1')); \
+	ASSERT_EQ(0, scope_deref(true)); \
 	EXPECT_EQ(0, scope_take(&self->counts.scope)); \
-	ASSERT_EQ(0, set_deref('0')); \
+	ASSERT_EQ(0, scope_deref(false)); \
 } while (0)
 
 /* By the last such snapshot the only DM is at rest, with so many regions. */

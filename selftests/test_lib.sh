@@ -312,6 +312,17 @@ reserved_to()
 	return 1
 }
 
+# What device and driver say when the function leaves the bus and comes back.
+expect_vanishing()
+{
+	expect 'mlx5_vhca: .*: (leaves the bus|virtual HCA|function: back while)'
+	expect 'mlx5_core .*: (poll_health|print_health_info|mlx5_crdump_collect|mlx5_handle_bad_state):'
+	expect 'mlx5_core .*: (mlx5_health_try_recover|mlx5_error_sw_reset|mlx5_health_wait_pci_up):'
+	expect 'mlx5_core .*: (mlx5_wait_for_pages|mlx5_uninit_one|mlx5_fw_fatal_reporter_dump|mlx5_vsc)'
+	expect 'mlx5_core .*: NIC IFC still'
+	expect 'infiniband .*: mlx5r_umr_'
+}
+
 # vhca_is_at_rest PCI-ADDRESS: it holds nothing that a driver gave it.
 vhca_is_at_rest()
 {

@@ -162,6 +162,17 @@ second_has_no_window()
 	load && return $bad
 }
 
+# Below the port, where a scan expects the first function and no other.
+second_comes_back()
+{
+	second=$(pci_of mlx5_1)
+	expect_vanishing
+	echo unplug > "$VHCA_DEBUGFS/$second/function" || return 1
+	[ ! -e "/sys/bus/pci/devices/$second" ] || { echo "expected that $second is gone"; return 1; }
+	echo back > "$VHCA_DEBUGFS/$second/function" && wait_for "both ib_devices" both_there || return 1
+	[ "$(pci_of mlx5_1)" = "$second" ] && vhca_no_violation
+}
+
 # What is loaded at the end is what was at the start.
 as_before()
 {
@@ -178,15 +189,16 @@ w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 
 ktap_print_header
-plan $((5 + $(echo "$apart $apart $loans $comings $comings remove_unbound second_has_no_window" | wc -w)))
+plan $((5 + $(echo "$apart $apart $loans $comings $comings remove_unbound second_comes_back second_has_no_window" | wc -w)))
 run_as separate_probed on separate separate_probed
 for t in $apart; do run_as "separate_$t" on separate in_c "$t"; done
 for t in $comings; do run_as "separate_$t" on separate "$t"; done
-# The complaint that it provokes stays with the device, so it comes last.
+# The complaint that it provokes stays with the device: it comes behind all that look for one.
 run_as separate_free_under_a_foreign_key on separate in_c free_under_a_foreign_key
 run_as port_probed on port port_probed
 for t in $apart $loans; do run_as "port_$t" on port in_c "$t"; done
 for t in $comings; do run_as "port_$t" on port "$t"; done
+run_as second_comes_back on port second_comes_back
 run_as port_free_under_a_foreign_key on port in_c free_under_a_foreign_key
 run_as remove_unbound on port remove_unbound
 run_as second_has_no_window on port second_has_no_window

@@ -101,15 +101,9 @@ static bool below_one_port(const struct device *dev)
 static int driver_write(const char *what, const struct device *dev)
 {
 	char path[64];
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), DRIVER "%s", what);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	n = write(fd, dev->pci, strlen(dev->pci));
-	return close(fd) || n < 0 ? errno : 0;
+	return text_write(path, dev->pci, 0);
 }
 
 FIXTURE_SETUP(two_hcas)

@@ -102,18 +102,6 @@ const char *fail_nth_missing(enum fail_nth_what what)
 	return NULL;
 }
 
-static int write_text(const char *path, const char *text, int flags)
-{
-	const int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
-	int err;
-
-	if (fd < 0)
-		return errno;
-	err = write(fd, text, strlen(text)) < 0 ? errno : 0;
-	close(fd);
-	return err;
-}
-
 /* Change a setting; what it was when it was changed first is kept. */
 static int set(const char *attribute, const char *name, const char *value)
 {
@@ -138,7 +126,7 @@ static int set(const char *attribute, const char *name, const char *value)
 		free(text);
 		kept->changed++;
 	}
-	err = write_text(path, value, 0);
+	err = text_write(path, value, 0);
 	if (err)
 		diag("%s: '%s' is not taken: %s", path, value, strerror(err));
 	return err;
@@ -152,7 +140,7 @@ static int set_parameter(const char *name, const char *fmt, long value)
 
 	snprintf(path, sizeof(path), PARAMETERS "%s", name);
 	snprintf(text, sizeof(text), fmt, value);
-	err = write_text(path, text, 0);
+	err = text_write(path, text, 0);
 	if (err)
 		diag("%s: '%s' is not taken: %s", path, text, strerror(err));
 	return err;
@@ -289,12 +277,12 @@ static void site_begin(void)
 	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
 		snprintf(text, sizeof(text), "r64:fail_nth/%s %s failed=$retval:u8",
 			 probes[i].name, probes[i].function);
-		err = write_text(TRACEFS "kprobe_events", text, O_APPEND);
+		err = text_write(TRACEFS "kprobe_events", text, O_APPEND);
 		if (err && err != EEXIST)
 			diag("%s: %s", text, strerror(err));
 		snprintf(text, sizeof(text), INSTANCE "events/fail_nth/%s/trigger",
 			 probes[i].name);
-		err = write_text(text, "stacktrace if failed != 0", O_APPEND);
+		err = text_write(text, "stacktrace if failed != 0", O_APPEND);
 		if (err)
 			diag("%s: %s", text, strerror(err));
 	}
@@ -310,7 +298,7 @@ static void site_end(void)
 	rmdir(INSTANCE);
 	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
 		snprintf(text, sizeof(text), "-:fail_nth/%s", probes[i].name);
-		write_text(TRACEFS "kprobe_events", text, O_APPEND);
+		text_write(TRACEFS "kprobe_events", text, O_APPEND);
 	}
 }
 
@@ -337,7 +325,7 @@ bool fail_nth_site(char *site, size_t size)
 				 (int)length, p);
 	}
 	free(text);
-	write_text(INSTANCE "trace", "", O_TRUNC);
+	text_write(INSTANCE "trace", "", O_TRUNC);
 	return site[0];
 }
 
@@ -446,7 +434,7 @@ int fail_nth_starve(const char *function, int times)
 		return err ?: set_parameter("pid", "%ld", 0) ?: set_parameter("nth", "%ld", 1);
 	for (i = 0; i < 2 && !err; i++)
 		err = set(attributes[i], "task-filter", "Y");
-	return err ?: write_text(MAKE_IT_FAIL, "1", 0);
+	return err ?: text_write(MAKE_IT_FAIL, "1", 0);
 }
 
 void fail_nth_worker_end(void)
@@ -463,7 +451,7 @@ void fail_nth_worker_end(void)
 		set_within(&(const struct range){});
 		return;
 	}
-	write_text(MAKE_IT_FAIL, "0", 0);
+	text_write(MAKE_IT_FAIL, "0", 0);
 	for (i = 0; i < 2; i++)
 		set(attributes[i], "probability", "0");
 	kept->worker = false;
@@ -490,7 +478,7 @@ void fail_nth_end(void)
 	kept->counts = false;
 	while (kept->changed) {
 		setting = &kept->setting[--kept->changed];
-		err = write_text(setting->path, setting->was, 0);
+		err = text_write(setting->path, setting->was, 0);
 		if (err)
 			diag("%s: '%s' is not taken back: %s", setting->path, setting->was,
 			     strerror(err));

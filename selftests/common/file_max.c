@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "capability.h"
 #include "file_max.h"
@@ -12,19 +9,6 @@
 #include "text.h"
 
 #define FILE_MAX	"/proc/sys/fs/file-max"
-
-static int write_file_max(const char *text)
-{
-	int fd = open(FILE_MAX, O_WRONLY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
 
 int file_max_reach(struct file_max *max, const struct device *dev)
 {
@@ -41,7 +25,7 @@ int file_max_reach(struct file_max *max, const struct device *dev)
 	err = capability_set(CAP_SYS_ADMIN, false);
 	if (err)
 		return err;
-	err = write_file_max("1");
+	err = text_write(FILE_MAX, "1", 0);
 	if (err)
 		capability_set(CAP_SYS_ADMIN, true);
 	return err;
@@ -52,5 +36,5 @@ int file_max_restore(const struct file_max *max)
 	/* First, as the file could not be opened else. */
 	int err = capability_set(CAP_SYS_ADMIN, true);
 
-	return err ?: write_file_max(max->usual);
+	return err ?: text_write(FILE_MAX, max->usual, 0);
 }

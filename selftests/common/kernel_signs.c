@@ -184,13 +184,11 @@ long slab_count(const char *cache)
 void slab_shrink(const char *cache)
 {
 	char path[300];
-	int fd;
+	int err;
 
 	snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", cache);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (write(fd, "1", 1) != 1)
-		diag("%s: %m", path);
-	close(fd);
+	err = text_write(path, "1", 0);
+	/* There may be no such cache. */
+	if (err && err != ENOENT)
+		diag("%s: %s", path, strerror(err));
 }

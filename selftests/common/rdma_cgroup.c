@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +13,6 @@
 
 #define MOUNT_POINT	"/tmp/uobjscope-cgroup"
 #define USUAL_PLACE	"/sys/fs/cgroup"
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
 
 /* Whether the file, a line of words with a blank between two, has the word. */
 static bool has_word(const char *path, const char *word)
@@ -81,7 +67,7 @@ const char *rdma_cgroup_make(struct rdma_cgroup *group)
 		reason = "cgroup2 has no controller rdma: build the kernel with CONFIG_CGROUP_RDMA";
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
 	if (!reason && !has_word(path, "rdma")) {
-		if (write_text(path, "+rdma"))
+		if (text_write(path, "+rdma", 0))
 			reason = "no controller rdma: move all processes out of the root group";
 		else
 			snprintf(group->control, sizeof(group->control), "%s", path);
@@ -103,7 +89,7 @@ int rdma_cgroup_remove(struct rdma_cgroup *group)
 	if (rmdir(group->path) && errno != ENOENT)
 		err = errno;
 	if (!err && group->control[0])
-		err = write_text(group->control, "-rdma");
+		err = text_write(group->control, "-rdma", 0);
 	if (group->mounted[0] && (umount(group->mounted) || rmdir(group->mounted)) && !err)
 		err = errno;
 	return err;
@@ -114,7 +100,7 @@ int rdma_cgroup_enter(const struct rdma_cgroup *group, bool inside)
 	char path[160];
 
 	snprintf(path, sizeof(path), "%s/cgroup.procs", group->path);
-	return write_text(inside ? path : group->procs, "0");
+	return text_write(inside ? path : group->procs, "0", 0);
 }
 
 int64_t rdma_cgroup_count(const struct rdma_cgroup *group, const char *device, const char *key)
@@ -146,5 +132,5 @@ int rdma_cgroup_limit(const struct rdma_cgroup *group, const char *device, int64
 		snprintf(text, sizeof(text), "%s hca_object=max", device);
 	else
 		snprintf(text, sizeof(text), "%s hca_object=%ld", device, objects);
-	return write_text(path, text);
+	return text_write(path, text, 0);
 }

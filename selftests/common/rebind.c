@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "real_device.h"
 #include "rebind.h"
+#include "text.h"
 
 #define PREFIX	"mlx5_core.rdma."
 #define DRIVER	"/sys/bus/auxiliary/drivers/mlx5_ib.rdma/"
@@ -35,24 +34,12 @@ int rebind_find(struct rebind *rebind, const struct device *dev)
 	return err;
 }
 
-static int tell_driver(const char *path, const struct rebind *rebind)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err;
-
-	if (fd < 0)
-		return errno;
-	err = write(fd, rebind->name, strlen(rebind->name)) < 0 ? errno : 0;
-	close(fd);
-	return err;
-}
-
 int rebind_unbind(const struct rebind *rebind)
 {
-	return tell_driver(DRIVER "unbind", rebind);
+	return text_write(DRIVER "unbind", rebind->name, 0);
 }
 
 int rebind_bind(const struct rebind *rebind)
 {
-	return tell_driver(DRIVER "bind", rebind);
+	return text_write(DRIVER "bind", rebind->name, 0);
 }

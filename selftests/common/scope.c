@@ -26,6 +26,11 @@ static void scope_drop_one(struct uobjscope *old, const struct scope *scope)
 		uobjscope_free(old);
 }
 
+int scope_deref(bool on)
+{
+	return text_write("/sys/module/uobjscope/parameters/deref", on ? "1" : "0", 0);
+}
+
 int scope_take(struct scope *scope)
 {
 	struct uobjscope_error error;

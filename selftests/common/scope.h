@@ -49,6 +49,14 @@ const char *scope_missing(void);
 int scope_take(struct scope *scope);
 
 /**
+ * scope_deref() - have snapshots lock uobjects to see what is behind them, or not
+ * @on: which
+ *
+ * Return: 0 or an errno.
+ */
+int scope_deref(bool on);
+
+/**
  * scope_drop() - free all snapshots
  * @scope: all zero afterwards
  */

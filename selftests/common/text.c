@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -52,4 +53,21 @@ err:
 	free(text);
 	close(fd);
 	return NULL;
+}
+
+int text_write(const char *path, const char *text, int flags)
+{
+	const int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	const ssize_t length = strlen(text);
+	ssize_t n;
+	int err = 0;
+
+	if (fd < 0)
+		return errno;
+	/* One write is one request. */
+	n = write(fd, text, length);
+	if (n != length)
+		err = n < 0 ? errno : EIO;
+	close(fd);
+	return err;
 }

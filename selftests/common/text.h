@@ -34,4 +34,14 @@ __printf(1, 2) void diag(const char *fmt, ...);
  */
 char *text_read(const char *path);
 
+/**
+ * text_write() - write a text to a file of procfs, sysfs or debugfs at one go
+ * @path: the file, which is there
+ * @text: what is written
+ * @flags: of open() beyond O_WRONLY and O_CLOEXEC
+ *
+ * Return: 0 or an errno.
+ */
+int text_write(const char *path, const char *text, int flags);
+
 #endif /* _SELFTESTS_TEXT_H */

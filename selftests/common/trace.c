@@ -16,17 +16,6 @@
 #define EVENTS		SCOPE_DEBUGFS "/events"
 #define BUFFER_KB	1024
 
-static int write_switch(char state)
-{
-	int fd = open(SWITCH, O_WRONLY | O_CLOEXEC), err;
-
-	if (fd < 0)
-		return errno;
-	err = write(fd, &state, 1) == 1 ? 0 : errno;
-	close(fd);
-	return err;
-}
-
 static bool is_on(void)
 {
 	char state = '0';
@@ -45,14 +34,14 @@ static void switch_off(int status, void *owner)
 {
 	(void)status;
 	if (getpid() == (pid_t)(uintptr_t)owner)
-		write_switch('0');
+		text_write(SWITCH, "0", 0);
 }
 
 bool trace_switch(void)
 {
 	if (is_on())
 		return true;
-	if (write_switch('1'))
+	if (text_write(SWITCH, "1", 0))
 		return false;
 	on_exit(switch_off, (void *)(uintptr_t)getpid());
 	return true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,23 +115,11 @@ static bool is_bound(const struct unbind *unbind)
 	return !access(path, F_OK);
 }
 
-static int tell(const char *path, const char *text)
-{
-	int fd, err;
-
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	err = write(fd, text, strlen(text)) < 0 ? errno : 0;
-	close(fd);
-	return err;
-}
-
 static int unbind_call(void *arg)
 {
 	const struct unbind *unbind = arg;
 
-	return tell(unbind->file, unbind->text);
+	return text_write(unbind->file, unbind->text, 0);
 }
 
 int _unbind_start(struct unbind *unbind, const struct device *dev, enum unbind_from from)
@@ -209,7 +196,7 @@ static int bind_one(const struct device *dev, enum unbind_from from, bool *did)
 		return err;
 	*did = true;
 	snprintf(unbind.file, sizeof(unbind.file), "%s/bind", unbind.driver);
-	return tell(unbind.file, unbind.name);
+	return text_write(unbind.file, unbind.name, 0);
 }
 
 /* The function is put in again, and its driver probes it. */

@@ -471,7 +471,6 @@ int vhca_last_violation(const struct device *dev, struct vhca_violation *violati
 int vhca_write(const struct device *dev, const char *name, const char *text)
 {
 	char path[VHCA_PATH_MAX];
-	int fd, err = 0;
 
 	if (!device_has_ledger(dev)) {
 		/* What every test's end takes back was never asked for. */
@@ -480,14 +479,7 @@ int vhca_write(const struct device *dev, const char *name, const char *text)
 		return 0;
 	}
 	snprintf(path, sizeof(path), "%s/%s", dev->vhca, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	/* One write is one request. */
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		err = errno ?: EIO;
-	close(fd);
-	return err;
+	return text_write(path, text, 0);
 }
 
 int vhca_memory(const struct device *dev, const char *name, uint64_t offset,
