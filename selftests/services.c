@@ -6,19 +6,26 @@
  * As in data_path.c these are tests of the virtual HCA, on which those of the driver rely.
  */
 #include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "common/bed.h"
 #include "common/connection.h"
+#include "common/vhca.h"
 
 #define GRH		40u	/* bytes in front of a datagram's data */
 #define SIZE		512u
 #define SEED		7
 #define QKEY		0x11223344u
 #define DEPTH		8
+#define GROUP_LID	0xc000u
+#define GROUP_QPN	0xffffffu
 
 FIXTURE(services)
 {
@@ -144,6 +151,153 @@ TEST_F(services, datagram)
 	}
 	end_destroy(&a);
 	end_destroy(&b);
+}
+
+/* Any group will do; the last byte tells two of them apart. */
+static union ibv_gid group_gid(uint8_t last)
+{
+	return (union ibv_gid) { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = last } };
+}
+
+static struct ibv_ah *address_of_group(struct ibv_pd *pd, uint8_t last)
+{
+	struct ibv_ah_attr attr = { .dlid = GROUP_LID, .port_num = 1, .is_global = 1 };
+
+	attr.grh.dgid = group_gid(last);
+	return ibv_create_ah(pd, &attr);
+}
+
+/* As the device has it: the driver's own word of it is what is under test. */
+static int groups_of(const struct device *dev, const struct end *end)
+{
+	struct vhca_object object;
+
+	return vhca_find(dev, "qp", end->qp->qp_num, &object) == 1 ? (int)object.groups : -1;
+}
+
+static int group_attach(struct end *end, uint8_t last)
+{
+	const union ibv_gid gid = group_gid(last);
+
+	return ibv_attach_mcast(end->qp, &gid, GROUP_LID);
+}
+
+static int group_detach(struct end *end, uint8_t last)
+{
+	const union ibv_gid gid = group_gid(last);
+
+	return ibv_detach_mcast(end->qp, &gid, GROUP_LID);
+}
+
+enum { SENDER, MEMBER, OTHER_MEMBER, STRANGER, GROUP_ENDS };
+
+/*
+ * What is sent to a group comes to all who are in it, the sender as well, with the group in
+ * the header; to none who is in another one or has left, and once to who has entered twice.
+ */
+TEST_F(services, multicast)
+{
+	static const bool in_group[] = { true, true, true, false };
+	struct region from, to[GROUP_ENDS];
+	struct end end[GROUP_ENDS];
+	union ibv_gid gid = group_gid(1);
+	struct ibv_send_wr wr;
+	struct ibv_grh *grh;
+	struct ibv_ah *ah;
+	int i;
+
+	region_make(self->pd, SIZE, 1, 0, &from);
+	region_fill(&from, SEED);
+	for (i = 0; i < GROUP_ENDS; i++) {
+		ASSERT_EQ(0, datagram_end(self->pd, QKEY, &end[i]));
+		region_make(self->pd, GRH + SIZE, 3, IBV_ACCESS_LOCAL_WRITE, &to[i]);
+		ASSERT_EQ(0, groups_of(&self->bed.dev, &end[i]));
+		ASSERT_EQ(0, group_attach(&end[i], in_group[i] ? 1 : 2));
+		ASSERT_EQ(1, groups_of(&self->bed.dev, &end[i]));
+		post_receive(&end[i], 2, &to[i]);
+	}
+	ASSERT_EQ(0, group_attach(&end[MEMBER], 1));
+	ASSERT_EQ(1, groups_of(&self->bed.dev, &end[MEMBER]));
+	ASSERT_EQ(0, group_attach(&end[OTHER_MEMBER], 3));
+	ASSERT_EQ(2, groups_of(&self->bed.dev, &end[OTHER_MEMBER]));
+
+	ah = address_of_group(self->pd, 1);
+	ASSERT_NE(NULL, ah);
+	wr = datagram(ah, &end[MEMBER], QKEY);
+	wr.wr.ud.remote_qpn = GROUP_QPN;
+	post(&end[SENDER], &wr, &from);
+	end_wait(&end[MEMBER], 2, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_EQ(end[SENDER].qp->qp_num, self->wc.src_qp);
+	ASSERT_TRUE(!!(self->wc.wc_flags & IBV_WC_GRH));
+	ASSERT_TRUE(region_holds(&to[MEMBER], GRH, SIZE, SEED, 0));
+	ASSERT_TRUE(region_is_guarded(&to[MEMBER]));
+	grh = (void *)to[MEMBER].data;
+	ASSERT_EQ(0, memcmp(&grh->sgid, &end[SENDER].gid, sizeof(gid)));
+	ASSERT_EQ(0, memcmp(&grh->dgid, &gid, sizeof(gid)));
+	end_wait(&end[OTHER_MEMBER], 2, IBV_WC_SUCCESS, &self->wc);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, _end_wait(&end[SENDER], &self->wc));
+	ASSERT_EQ(0, ibv_poll_cq(end[STRANGER].cq, 1, &self->wc));
+
+	ASSERT_EQ(0, group_detach(&end[OTHER_MEMBER], 1));
+	ASSERT_EQ(1, groups_of(&self->bed.dev, &end[OTHER_MEMBER]));
+	post_receive(&end[MEMBER], 3, &to[MEMBER]);
+	post_receive(&end[OTHER_MEMBER], 3, &to[OTHER_MEMBER]);
+	post(&end[SENDER], &wr, &from);
+	end_wait(&end[MEMBER], 3, IBV_WC_SUCCESS, &self->wc);
+	ASSERT_EQ(0, ibv_poll_cq(end[OTHER_MEMBER].cq, 1, &self->wc));
+	/* It cannot leave what it is not in; and what it is in keeps the queue pair. */
+	ASSERT_NE(0, group_detach(&end[OTHER_MEMBER], 1));
+	ASSERT_EQ(EBUSY, ibv_destroy_qp(end[OTHER_MEMBER].qp));
+
+	ASSERT_EQ(0, ibv_destroy_ah(ah));
+	region_destroy(&from);
+	for (i = 0; i < GROUP_ENDS; i++) {
+		ASSERT_EQ(0, group_detach(&end[i], i == STRANGER ? 2 :
+						  i == OTHER_MEMBER ? 3 : 1));
+		ASSERT_EQ(0, groups_of(&self->bed.dev, &end[i]));
+		region_destroy(&to[i]);
+		end_destroy(&end[i]);
+	}
+}
+
+/* A process that enters a group, tells its queue pair's number, and waits for its end. */
+static void enter_and_wait(const struct device *dev, int out)
+{
+	struct ibv_context *ctx = device_open(dev);
+	struct ibv_pd *pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	uint32_t qpn = 0;
+	struct end end;
+
+	if (pd && !datagram_end(pd, QKEY, &end) && !group_attach(&end, 1))
+		qpn = end.qp->qp_num;
+	if (write(out, &qpn, sizeof(qpn)) == sizeof(qpn) && qpn)
+		pause();
+	_exit(1);
+}
+
+/* It is taken out of its group by the kernel, with the queue pair, which could not go else. */
+TEST_F(services, multicast_member_is_killed)
+{
+	struct vhca_object object;
+	uint32_t qpn = 0;
+	int ends[2];
+	pid_t child;
+
+	ASSERT_EQ(0, pipe2(ends, O_CLOEXEC));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		enter_and_wait(&self->bed.dev, ends[1]);
+	close(ends[1]);
+	ASSERT_EQ((ssize_t)sizeof(qpn), read(ends[0], &qpn, sizeof(qpn)));
+	close(ends[0]);
+	ASSERT_NE(0u, qpn);
+	ASSERT_EQ(1, vhca_find(&self->bed.dev, "qp", qpn, &object));
+	EXPECT_EQ(1u, object.groups);
+	ASSERT_EQ(0, kill(child, SIGKILL));
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	ASSERT_EQ(0, vhca_find(&self->bed.dev, "qp", qpn, NULL));
 }
 
 /* Who has not the key, or no room, is not heard; the sender never knows. */

@@ -34,6 +34,9 @@ static void vhca_caps_port(void *cap)
 		MLX5_CMD_HCA_CAP_PKEY_TABLE_SIZE_128_ENTRIES);
 	SET_GEN(local_ca_ack_delay, 16);
 	SET_GEN(log_max_msg, VHCA_LOG_MAX_MESSAGE);
+	SET_GEN(log_max_mcg, VHCA_LOG_MAX_MEMBERS);
+	SET_GEN(max_qp_mcg, BIT(VHCA_LOG_MAX_MEMBERS));
+	SET_GEN(block_lb_mc, 1);
 }
 
 /* Numbers of the first block agree with the ranges of the object kinds. */

@@ -36,6 +36,7 @@ u8 vhca_cmd_accept(struct vhca *v, struct vhca_cmd *cmd)
 u8 vhca_cmd_enable_hca(struct vhca *v, struct vhca_cmd *cmd)
 {
 	v->hca_enabled = true;
+	v->port_caps = 0;
 	return MLX5_CMD_STAT_OK;
 }
 

@@ -63,6 +63,9 @@ static void vhca_qp_release(struct vhca *v, struct vhca_object *object)
 	struct vhca_qp *qp = to_vhca_qp(object);
 
 	vhca_page_fault_drop(v, qp);
+	vhca_multicast_leave(v, qp);
+	if (v->gsi == qp->object.id)
+		v->gsi = 0;
 	vhca_buffer_exit(&qp->buffer);
 	kfree(qp);
 }
@@ -77,6 +80,8 @@ static void vhca_qp_describe(struct vhca_object *object,
 	vhca_detail_hex(record, "pd", qp->pd);
 	vhca_detail_hex(record, "send_cq", qp->send_cqn);
 	vhca_detail_hex(record, "recv_cq", qp->recv_cqn);
+	if (qp->groups)
+		vhca_detail_dec(record, "groups", qp->groups);
 }
 
 const struct vhca_kind_info vhca_qp_kind = {
@@ -155,8 +160,9 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 
 	memcpy(qp->context, qpc, sizeof(qp->context));
 	qp->service = MLX5_GET(qpc, qpc, st);
-	/* One that registers memory may change all keys: it is the driver's. */
-	if (cmd->uid && qp->service == MLX5_QP_ST_REG_UMR)
+	/* One may change all keys, the other two speak for the port: they are the driver's. */
+	if (cmd->uid && (qp->service == MLX5_QP_ST_REG_UMR || qp->service == MLX5_QP_ST_QP0 ||
+			 qp->service == MLX5_QP_ST_QP1))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	qp->state = MLX5_QP_STATE_RST;
 	qp->life = vhca_fabric_new_life();
@@ -229,6 +235,8 @@ u8 vhca_cmd_create_qp(struct vhca *v, struct vhca_cmd *cmd)
 		vhca_qp_release(v, &qp->object);
 		return status;
 	}
+	if (qp->service == MLX5_QP_ST_QP1)
+		v->gsi = qp->object.id;
 	vhca_cmd_set_number(cmd, qp->object.id);
 	return MLX5_CMD_STAT_OK;
 }

@@ -77,6 +77,9 @@ static const struct vhca_command vhca_commands[] = {
 	COMMAND(QUERY_QP, query_qp_in, create_qp_out, VHCA_QP,
 		vhca_cmd_query_qp),
 
+	CREATE(ATTACH_TO_MCG, attach_to_mcg, VHCA_QP, vhca_cmd_attach_to_mcg),
+	CREATE(DETACH_FROM_MCG, detach_from_mcg, VHCA_QP, vhca_cmd_detach_from_mcg),
+
 	CREATE(CREATE_SQ, create_sq, VHCA_SQ, vhca_cmd_create_sq),
 	CREATE(MODIFY_SQ, modify_sq, VHCA_SQ, vhca_cmd_modify_sq),
 	DESTROY(DESTROY_SQ, destroy_sq, VHCA_SQ),
@@ -97,6 +100,8 @@ static const struct vhca_command vhca_commands[] = {
 
 	OTHER(QUERY_HCA_VPORT_CONTEXT, query_hca_vport_context,
 	      vhca_cmd_query_hca_vport_context),
+	OTHER(MODIFY_HCA_VPORT_CONTEXT, modify_hca_vport_context,
+	      vhca_cmd_modify_hca_vport_context),
 	OTHER(QUERY_HCA_VPORT_GID, query_hca_vport_gid,
 	      vhca_cmd_query_hca_vport_gid),
 	OTHER(QUERY_HCA_VPORT_PKEY, query_hca_vport_pkey,
@@ -275,6 +280,9 @@ SAME_PLACE(alloc_pd_out, pd, create_dct_out, dctn);
 SAME_PLACE(dealloc_pd_in, pd, drain_dct_in, dctn);
 SAME_PLACE(dealloc_pd_in, pd, query_dct_in, dctn);
 SAME_PLACE(dealloc_pd_in, pd, destroy_dct_in, dctn);
+SAME_PLACE(dealloc_pd_in, pd, attach_to_mcg_in, qpn);
+SAME_PLACE(dealloc_pd_in, pd, detach_from_mcg_in, qpn);
+SAME_PLACE(attach_to_mcg_in, multicast_gid, detach_from_mcg_in, multicast_gid);
 SAME_PLACE(dealloc_pd_in, pd, query_rmp_in, rmpn);
 SAME_PLACE(dealloc_pd_in, pd, query_xrc_srq_in, xrc_srqn);
 

@@ -6,10 +6,9 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <rdma/ib_mad.h>
+#include <rdma/ib_verbs.h>
 
 #include "vhca.h"
-
-#define VHCA_FULL_PKEY		0xffff
 
 #define VHCA_PORT_ACTIVE	4	/* enum ib_port_state */
 #define VHCA_PORT_LINK_UP	5	/* enum ib_port_phys_state */
@@ -17,6 +16,10 @@
 #define VHCA_SUBNET_TIMEOUT	18
 
 #define VHCA_ALL_ENTRIES	0xffff	/* as an index: the whole table */
+
+/* What software says of itself by the port's capability mask. */
+#define VHCA_PORT_CAPS	(IB_PORT_SM | IB_PORT_CM_SUP | IB_PORT_SNMP_TUNNEL_SUP | \
+			 IB_PORT_DEVICE_MGMT_SUP | IB_PORT_VENDOR_CLASS_SUP)
 
 /**
  * vhca_cmd_query_hca_vport_context - QUERY_HCA_VPORT_CONTEXT: state of the
@@ -39,9 +42,34 @@ u8 vhca_cmd_query_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd)
 	MLX5_SET64(hca_vport_context, ctx, system_image_guid, vhca_node_guid(v));
 	MLX5_SET64(hca_vport_context, ctx, node_guid, vhca_node_guid(v));
 	MLX5_SET64(hca_vport_context, ctx, port_guid, vhca_port_guid(v));
+	MLX5_SET(hca_vport_context, ctx, cap_mask1, v->port_caps);
+	MLX5_SET(hca_vport_context, ctx, cap_mask1_field_select, VHCA_PORT_CAPS);
 	MLX5_SET(hca_vport_context, ctx, lid, vhca_lid(v));
-	MLX5_SET(hca_vport_context, ctx, sm_lid, 1);
+	MLX5_SET(hca_vport_context, ctx, sm_lid, VHCA_MANAGER_LID);
 	MLX5_SET(hca_vport_context, ctx, subnet_timeout, VHCA_SUBNET_TIMEOUT);
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cmd_modify_hca_vport_context - MODIFY_HCA_VPORT_CONTEXT: change the port's
+ *	capability mask, from mlx5_core_modify_hca_vport_context()
+ * @v: the device
+ * @cmd: the command, modify_hca_vport_context_in
+ *
+ * ib_cm says by it that it is there; all else belongs to whoever has virtual functions.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_modify_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd)
+{
+	const void *ctx = MLX5_ADDR_OF(modify_hca_vport_context_in, cmd->in, hca_vport_context);
+	u32 change = MLX5_GET(hca_vport_context, ctx, cap_mask1_field_select);
+
+	if (cmd->uid || MLX5_GET(modify_hca_vport_context_in, cmd->in, other_vport) ||
+	    MLX5_GET(hca_vport_context, ctx, field_select) || change & ~VHCA_PORT_CAPS)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	v->port_caps &= ~change;
+	v->port_caps |= MLX5_GET(hca_vport_context, ctx, cap_mask1) & change;
 	return MLX5_CMD_STAT_OK;
 }
 

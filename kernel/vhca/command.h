@@ -142,6 +142,7 @@ void vhca_pages_reset(struct vhca *v, const char *why);
 
 /* cmd_vport.c */
 u8 vhca_cmd_query_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_modify_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_hca_vport_gid(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_hca_vport_pkey(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_mad_ifc(struct vhca *v, struct vhca_cmd *cmd);
@@ -159,6 +160,10 @@ u8 vhca_destroy_number(struct vhca *v, struct vhca_cmd *cmd, u32 id);
 /* send_queue.c */
 u8 vhca_cmd_create_sq(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_modify_sq(struct vhca *v, struct vhca_cmd *cmd);
+
+/* multicast.c */
+u8 vhca_cmd_attach_to_mcg(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_detach_from_mcg(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_dct.c */
 u8 vhca_cmd_create_dct(struct vhca *v, struct vhca_cmd *cmd);

@@ -144,6 +144,7 @@ void vhca_fabric_init(struct vhca *v)
 	spin_lock_init(&v->port.lock);
 	INIT_LIST_HEAD(&v->port.inbox);
 	INIT_LIST_HEAD(&v->port.spare);
+	INIT_LIST_HEAD(&v->members);
 }
 
 /**
@@ -286,12 +287,118 @@ static enum vhca_sent vhca_port_put(struct vhca *target,
 }
 
 /**
+ * vhca_fabric_find - the device at the end of a route
+ * @route: the route
+ * @index: which it is
+ *
+ * Return: true; or false if there is none
+ */
+bool vhca_fabric_find(const struct vhca_route *route, unsigned int *index)
+{
+	struct vhca *target;
+	bool found = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
+		found = vhca_route_leads_to(route, target->index);
+		*index = target->index;
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* What was sent is answered here and now: the network has taken it. */
+static enum vhca_sent vhca_fabric_accept(struct vhca *v, struct vhca_packet *packet)
+{
+	packet->reply = VHCA_ACK;
+	return vhca_port_put(v, packet);
+}
+
+/* To the subnet manager, whose answer comes as any datagram does. */
+static enum vhca_sent vhca_fabric_manage(struct vhca *v, struct vhca_packet *packet)
+{
+	struct vhca_packet *answer = vhca_manager_answer(v, packet);
+
+	if (answer) {
+		answer->sent = packet->sent;
+		if (vhca_port_put(v, answer) != VHCA_SENT)
+			vhca_packet_put(v, answer);
+	}
+	return vhca_fabric_accept(v, packet);
+}
+
+static struct vhca_packet *vhca_packet_copy(struct vhca *v, const struct vhca_packet *packet)
+{
+	struct vhca_packet *copy = vhca_packet_get(v, packet->len);
+	void *payload;
+	u32 room;
+
+	if (!copy)
+		return NULL;
+	payload = copy->payload;
+	room = copy->room;
+	*copy = *packet;
+	copy->payload = payload;
+	copy->room = room;
+	memcpy(payload, packet->payload, packet->len);
+	return copy;
+}
+
+/* Put a packet into the inbox of the first port from @index on; false if there is none. */
+static bool vhca_fabric_put_next(struct vhca *v, unsigned int *index, struct vhca_packet *packet,
+				 bool *sent)
+{
+	struct vhca *target, *next = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(target, &vhca_ports, port.node)
+		if (target->index >= *index && (!next || target->index < next->index))
+			next = target;
+	*sent = next && vhca_port_put(next, packet) == VHCA_SENT;
+	if (*sent && next != v)
+		vhca_firmware_wake(next);
+	if (next)
+		*index = next->index + 1;
+	rcu_read_unlock();
+	return next;
+}
+
+/*
+ * To a multicast group: a copy to each port, the own one as well, which knows who is in the
+ * group.  Who has no place or memory for it does not get it; nobody waits for an answer.
+ */
+static enum vhca_sent vhca_fabric_spread(struct vhca *v, const struct vhca_route *route,
+					 struct vhca_packet *packet)
+{
+	struct vhca_packet *copy;
+	unsigned int next = 0;
+	bool more, sent;
+
+	packet->group = true;
+	memcpy(packet->gid, route->gid, sizeof(packet->gid));
+	do {
+		copy = vhca_packet_copy(v, packet);
+		if (!copy)
+			break;
+		/* No life has this number, so the answers are ignored. */
+		copy->source_life = 0;
+		v->poll_bytes += copy->len + VHCA_PACKET_COST;
+		more = vhca_fabric_put_next(v, &next, copy, &sent);
+		if (!sent)
+			vhca_packet_put(v, copy);
+	} while (more);
+	return vhca_fabric_accept(v, packet);
+}
+
+/**
  * vhca_fabric_send - send a request
  * @v: the device that sends
  * @route: where it is to go
  * @packet: the request
  *
- * Context: firmware thread of @v
+ * Context: firmware thread of @v, vhca.lock held
  * Return: see enum vhca_sent
  */
 enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
@@ -302,6 +409,12 @@ enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
 
 	packet->source = v->index;
 	packet->sent = vhca_fabric_now();
+	if (packet->service == MLX5_QP_ST_UD) {
+		if (route->global && vhca_gid_is_group(route->gid))
+			return vhca_fabric_spread(v, route, packet);
+		if (!route->global && route->lid == VHCA_MANAGER_LID)
+			return vhca_fabric_manage(v, packet);
+	}
 	rcu_read_lock();
 	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
 		if (!vhca_route_leads_to(route, target->index))

@@ -34,6 +34,16 @@ struct vhca;
 /* Requests that wait in an inbox at most; answers have a place always. */
 #define VHCA_INBOX_SIZE		256
 
+/* The queue pair that management datagrams go to, whatever its number is else. */
+#define VHCA_GSI_QPN		1
+
+/* The subnet manager is the last node that a LID names, and no device. */
+#define VHCA_MANAGER_LID	0xbfff
+#define VHCA_MANAGER_INDEX	(VHCA_MANAGER_LID - 1)
+
+/* All management datagrams have this size, in bytes. */
+#define VHCA_MAD_SIZE		256
+
 /**
  * enum vhca_reply - what became of a request
  * @VHCA_UNANSWERED: it is the request itself, to be executed or waiting
@@ -60,6 +70,7 @@ enum vhca_reply {
  * @reply: whether it is an answer, and which
  * @source: index of the asking device
  * @source_qpn: its queue pair
+ * @shown_qpn: and the number of it that the target is told
  * @source_life: and the life of that; an answer to an earlier one is ignored
  * @target_qpn: queue pair that it is for
  * @sent: vhca_fabric_now() when it was sent; a queue pair whose life is
@@ -79,6 +90,8 @@ enum vhca_reply {
  * @qkey: of a datagram
  * @dc_key: key of the target, with DC
  * @global: a datagram, or DC: it has a global route
+ * @group: a datagram to all who are in the multicast group @gid
+ * @gid: the group
  * @sl: its service level
  * @swap_add: operand of an atomic operation
  * @compare: operand of compare and swap
@@ -90,6 +103,7 @@ struct vhca_packet {
 	enum vhca_reply		reply;
 	unsigned int		source;
 	u32			source_qpn;
+	u32			shown_qpn;
 	u64			source_life;
 	u32			target_qpn;
 	u64			sent;
@@ -108,6 +122,8 @@ struct vhca_packet {
 	u32			qkey;
 	u64			dc_key;
 	bool			global;
+	bool			group;
+	__be64			gid[2];
 	u8			sl;
 	u64			swap_add;
 	u64			compare;
@@ -169,6 +185,7 @@ void vhca_fabric_join(struct vhca *v);
 void vhca_fabric_leave(struct vhca *v);
 enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
 				struct vhca_packet *packet);
+bool vhca_fabric_find(const struct vhca_route *route, unsigned int *index);
 bool vhca_fabric_poll(struct vhca *v, bool able);
 void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet);
 struct vhca_route vhca_route_of_path(const void *path);
@@ -182,5 +199,22 @@ struct vhca_packet *vhca_packet_get(struct vhca *v, u32 len);
 void vhca_packet_put(struct vhca *v, struct vhca_packet *packet);
 void vhca_packet_free(struct vhca_packet *packet);
 void vhca_fabric_exit(struct vhca *v);
+
+/**
+ * vhca_gid_is_group - is it the GID of a multicast group?
+ * @gid: the GID
+ *
+ * Return: true if it is; false for that of a port
+ */
+static inline bool vhca_gid_is_group(const __be64 gid[2])
+{
+	return be64_to_cpu(gid[0]) >> 56 == 0xff;
+}
+
+/* manager.c */
+struct vhca_packet *vhca_manager_answer(struct vhca *v, const struct vhca_packet *request);
+
+/* multicast.c */
+void vhca_multicast_receive(struct vhca *v, struct vhca_packet *packet);
 
 #endif /* VHCA_FABRIC_H */

@@ -315,6 +315,7 @@ struct vhca_reception {
  * @copies: it takes requests to copy memory
  * @failed_streams: of a DCI: streams that have failed
  * @nr_failed_streams: how many
+ * @groups: multicast groups that it is in
  * @life: changes when the QP is made and when it is reset, see fabric.h
  * @stopped_by: serial of the fault that stopped its work last, or 0
  * @pd: protection domain
@@ -343,6 +344,7 @@ struct vhca_qp {
 	bool			copies;
 	u16			failed_streams[BIT(VHCA_LOG_MAX_FAILED_STREAMS)];
 	u8			nr_failed_streams;
+	u16			groups;
 	u64			life;
 	u64			stopped_by;
 	u32			pd;
@@ -415,9 +417,13 @@ bool vhca_requester_send(struct vhca *v, struct vhca_qp *qp);
 bool vhca_requester_take(struct vhca *v, struct vhca_packet *packet);
 void vhca_requester_give_up(struct vhca *v, struct vhca_qp *qp);
 
+/* multicast.c */
+void vhca_multicast_leave(struct vhca *v, struct vhca_qp *qp);
+
 /* responder.c */
 enum vhca_reply vhca_responder_execute(struct vhca *v,
 				       struct vhca_packet *packet);
+void vhca_responder_datagram(struct vhca *v, struct vhca_qp *qp, struct vhca_packet *packet);
 enum vhca_reply vhca_responder_give_up(struct vhca *v, struct vhca_qp *qp,
 				       const struct vhca_packet *packet,
 				       bool receiving);

@@ -342,6 +342,14 @@ static void vhca_packet_address(struct vhca_qp *qp, struct vhca_packet *packet)
 	packet->global = vhca_route_of_av(av).global;
 }
 
+/* Datagrams of the driver's management queue pair can come from another one. */
+static u32 vhca_shown_qpn(struct vhca_qp *qp)
+{
+	u32 qpn = MLX5_GET(qpc, qp->context, deth_sqpn);
+
+	return qpn && !qp->object.uid && qp->service == MLX5_QP_ST_UD ? qpn : qp->object.id;
+}
+
 static void vhca_packet_fill(struct vhca_qp *qp, struct vhca_packet *packet)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = (const void *)qp->message.wqe;
@@ -352,6 +360,7 @@ static void vhca_packet_fill(struct vhca_qp *qp, struct vhca_packet *packet)
 	struct vhca_message *m = &qp->message;
 
 	packet->source_qpn = qp->object.id;
+	packet->shown_qpn = vhca_shown_qpn(qp);
 	packet->source_life = qp->life;
 	packet->target_qpn = MLX5_GET(qpc, qp->context, remote_qpn);
 	packet->service = qp->service;

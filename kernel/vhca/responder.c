@@ -10,6 +10,7 @@
 
 #include <linux/ktime.h>
 #include <linux/mlx5/cq.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
 #include "vhca.h"
@@ -47,6 +48,32 @@ static u8 vhca_target_service(u8 service)
 	return service == MLX5_QP_ST_DCI ? MLX5_QP_ST_DCT : service;
 }
 
+static bool vhca_responder_hears(const struct vhca_qp *qp, const struct vhca_packet *packet)
+{
+	return packet->sent >= qp->life &&
+	       (qp->state == MLX5_QP_STATE_RTR || qp->state == MLX5_QP_STATE_RTS);
+}
+
+static bool vhca_responder_has_qkey(const struct vhca_qp *qp, const struct vhca_packet *packet)
+{
+	return MLX5_GET(qpc, qp->context, q_key) == packet->qkey;
+}
+
+/*
+ * The driver's queue pair for management datagrams, if this is one.  A user could send by
+ * its Q_Key, but not from a queue pair that is shown as that one.
+ */
+static struct vhca_qp *vhca_responder_find_gsi(struct vhca *v, const struct vhca_packet *packet)
+{
+	struct vhca_object *object = vhca_ledger_find(v, VHCA_QP, v->gsi);
+
+	if (!object || packet->shown_qpn != VHCA_GSI_QPN || packet->qkey != IB_QP1_QKEY ||
+	    packet->total != VHCA_MAD_SIZE ||
+	    !vhca_responder_hears(to_vhca_qp(object), packet))
+		return NULL;
+	return to_vhca_qp(object);
+}
+
 /*
  * The queue pair that a packet is for, if it takes packets of that sender now,
  * and did so already when the packet was sent.
@@ -58,18 +85,17 @@ static struct vhca_qp *vhca_responder_find(struct vhca *v,
 	struct vhca_route route;
 	struct vhca_qp *qp;
 
+	if (packet->service == MLX5_QP_ST_UD && packet->target_qpn == VHCA_GSI_QPN)
+		return vhca_responder_find_gsi(v, packet);
 	object = vhca_ledger_find(v, VHCA_QP, packet->target_qpn);
 	if (!object)
 		return NULL;
 	qp = to_vhca_qp(object);
 	if (qp->service != vhca_target_service(packet->service) ||
-	    packet->sent < qp->life ||
-	    (qp->state != MLX5_QP_STATE_RTR &&
-	     qp->state != MLX5_QP_STATE_RTS))
+	    !vhca_responder_hears(qp, packet))
 		return NULL;
 	if (qp->service == MLX5_QP_ST_UD)
-		return MLX5_GET(qpc, qp->context, q_key) == packet->qkey ?
-		       qp : NULL;
+		return vhca_responder_has_qkey(qp, packet) ? qp : NULL;
 	if (qp->service == MLX5_QP_ST_DCT)
 		return MLX5_GET64(qpc, qp->context, dc_access_key) ==
 		       packet->dc_key ? qp : NULL;
@@ -170,7 +196,7 @@ static bool vhca_receive_grh(struct vhca *v, struct vhca_qp *qp,
 	vhca_fabric_gid(packet->source, gid);
 	memcpy(&grh.sgid, gid, sizeof(grh.sgid));
 	vhca_fabric_gid(v->index, gid);
-	memcpy(&grh.dgid, gid, sizeof(grh.dgid));
+	memcpy(&grh.dgid, packet->group ? packet->gid : gid, sizeof(grh.dgid));
 	return vhca_receive_scatter(v, qp, 0, &grh, sizeof(grh), absent);
 }
 
@@ -180,7 +206,7 @@ static void vhca_responder_complete(struct vhca *v, struct vhca_qp *qp,
 {
 	void *path = MLX5_ADDR_OF(qpc, qp->context, primary_address_path);
 	bool addressed = vhca_has_addresses(packet->service);
-	u32 flags = packet->source_qpn |
+	u32 flags = packet->shown_qpn |
 		    (u32)(addressed ? packet->sl : MLX5_GET(ads, path, sl)) << 24;
 	struct mlx5_cqe64 cqe = {
 		.slid		= cpu_to_be16(vhca_lid_of(packet->source)),
@@ -202,7 +228,7 @@ static void vhca_responder_complete(struct vhca *v, struct vhca_qp *qp,
 		break;
 	default:
 		kind = MLX5_CQE_RESP_SEND;
-		cqe.immediate = 0;
+		cqe.pkey = cpu_to_be32(packet->service == MLX5_QP_ST_UD ? VHCA_FULL_PKEY : 0);
 		break;
 	}
 	if (addressed ? packet->global : MLX5_GET(ads, path, grh))
@@ -254,7 +280,8 @@ static enum vhca_reply vhca_responder_send(struct vhca *v, struct vhca_qp *qp,
 	if (!vhca_receive_grh(v, qp, packet, &absent) ||
 	    !vhca_receive_scatter(v, qp, prefix + packet->offset, packet->payload,
 				  packet->len, &absent)) {
-		if (absent && vhca_page_fault_receive(v, qp, packet))
+		/* One that goes to others as well cannot be kept for this one. */
+		if (absent && !packet->group && vhca_page_fault_receive(v, qp, packet))
 			return VHCA_UNANSWERED;
 		vhca_responder_fail_receive(v, qp,
 					    MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
@@ -512,6 +539,24 @@ static bool vhca_responder_expects(struct vhca *v, struct vhca_qp *qp,
 }
 
 /**
+ * vhca_responder_datagram - let a queue pair take a datagram that is not for it alone
+ * @v: the device
+ * @qp: the queue pair
+ * @packet: the datagram, which stays the caller's
+ *
+ * Context: firmware thread, vhca.lock held
+ */
+void vhca_responder_datagram(struct vhca *v, struct vhca_qp *qp, struct vhca_packet *packet)
+{
+	if (vhca_responder_hears(qp, packet) && vhca_responder_has_qkey(qp, packet) &&
+	    !qp->faults[VHCA_RESPONDER].state && vhca_responder_expects(v, qp, packet) &&
+	    vhca_responder_do(v, qp, packet) == VHCA_ACK)
+		v->stats.packets++;
+	else
+		v->stats.packets_lost++;
+}
+
+/**
  * vhca_responder_execute - execute a request that has arrived
  * @v: the device
  * @packet: the request
@@ -526,9 +571,14 @@ static bool vhca_responder_expects(struct vhca *v, struct vhca_qp *qp,
 enum vhca_reply vhca_responder_execute(struct vhca *v,
 				       struct vhca_packet *packet)
 {
-	struct vhca_qp *qp = vhca_responder_find(v, packet);
 	enum vhca_reply reply;
+	struct vhca_qp *qp;
 
+	if (packet->group) {
+		vhca_multicast_receive(v, packet);
+		return VHCA_ACK;
+	}
+	qp = vhca_responder_find(v, packet);
 	if (!qp || qp->faults[VHCA_RESPONDER].state ||
 	    !vhca_responder_expects(v, qp, packet)) {
 		v->stats.packets_lost++;

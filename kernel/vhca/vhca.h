@@ -110,6 +110,12 @@
 /* Upper half of the only GID of a port: the link-local subnet. */
 #define VHCA_GID_PREFIX		0xfe80000000000000ULL
 
+/* The one partition key, with full membership. */
+#define VHCA_FULL_PKEY		0xffff
+
+/* How often queue pairs can be in multicast groups, all together, log2. */
+#define VHCA_LOG_MAX_MEMBERS	10
+
 /* device_frequency_khz: the clock in the initialization segment. */
 #define VHCA_FREQUENCY_KHZ	156250
 
@@ -312,6 +318,10 @@ enum vhca_gap {
  * @stats: totals
  * @port: where packets arrive
  * @page_faults: page faults that queue pairs wait for
+ * @port_caps: capability mask of the port
+ * @gsi: number of the queue pair for management datagrams, 0 if there is none
+ * @members: queue pairs in multicast groups
+ * @nr_members: how many
  * @turn: the QP number that work queues are looked at from next
  * @poll_bytes: what the queues have sent, copied and taken in the present poll, and looked
  *	at of indirect keys
@@ -379,6 +389,10 @@ struct vhca {
 	struct vhca_stats	stats;
 	struct vhca_port	port;
 	struct vhca_page_faults	page_faults;
+	u32			port_caps;
+	u32			gsi;
+	struct list_head	members;
+	unsigned int		nr_members;
 	u32			turn;
 	u64			poll_bytes;
 	u64			resume_ns;

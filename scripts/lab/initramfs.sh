@@ -14,7 +14,7 @@ if [ "${1:-}" = --inside ]; then
 	release=$2
 	drivers=(ib_uverbs mlx5_core mlx5_ib)
 	# Which a kernel may have or not.
-	optional=(kunit)
+	optional=(kunit ib_ipoib rdma_ucm)
 	programs=(bash busybox kmod perl strace stdbuf timeout ibv_devinfo ibv_devices rdma ip trace-cmd)
 	w=/tmp/initramfs
 	mkdir -p "$w"/{dev,etc/libibverbs.d,proc,root,run,sys,tmp,usr/bin,usr/lib,usr/lib64,usr/sbin}

@@ -233,6 +233,7 @@ static void vhca_parse_object(const char *record, struct vhca_object *object)
 	if (vhca_key(record, "translations", value, sizeof(value)))
 		object->translations = strtoll(value, NULL, 0);
 	object->leads_to = vhca_number(record, "leads_to");
+	object->groups = vhca_number(record, "groups");
 	object->born_seq = vhca_number(record, "born_seq");
 }
 

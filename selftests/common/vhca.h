@@ -97,6 +97,7 @@ struct vhca_file {
  * @translations: entries of an mkey of mode mtt that lead anywhere, of whatever
  *		  page size; -1 if the device does not say
  * @leads_to: address on the bus of the first of these entries, 0 without one
+ * @groups: multicast groups that a QP is in
  * @born_seq: number of the command that created it
  */
 struct vhca_object {
@@ -112,6 +113,7 @@ struct vhca_object {
 	uint64_t start;
 	int64_t translations;
 	uint64_t leads_to;
+	uint64_t groups;
 	uint64_t born_seq;
 };
 
