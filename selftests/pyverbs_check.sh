@@ -21,6 +21,13 @@ device=${UOBJSCOPE_DEVICE:-$(basename "$(find /sys/class/infiniband -mindepth 1 
 # Some tests want huge pages, some a file system for large ones.
 pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 [ ! -w $pages ] || [ "$(cat $pages)" != 0 ] || echo 32 > $pages
+# The connection manager's tests want an address on the port, which IPoIB gives.
+net=/sys/class/infiniband/$device/device/net
+if [ -z "$listing" ] && modprobe -a -q ib_ipoib rdma_ucm && wait_for "network interface" [ -d "$net" ]; then
+	ip link set lo up
+	ip link set "$(ls "$net")" up
+	ip addr add 192.0.2.1/24 dev "$(ls "$net")"
+fi
 # A GPU's buffers are played by the system heap, if there is no GPU.
 [ -e /dev/dri/renderD128 ] || export LD_PRELOAD="$DIR/pyverbs_gpu.so"
 # shellcheck disable=SC2086
