@@ -173,7 +173,9 @@ static u8 vhca_qp_init(struct vhca *v, struct vhca_qp *qp,
 	qp->privileged = !cmd->uid && (qp->service == MLX5_QP_ST_REG_UMR ||
 				       MLX5_GET(qpc, qpc, rlky));
 	qp->has_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_REGULAR;
-	qp->shares_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_SHARED;
+	/* A DCI only sends; for one without a shared queue the driver names one of its own. */
+	qp->shares_rq = MLX5_GET(qpc, qpc, rq_type) == VHCA_RQ_SHARED &&
+			qp->service != MLX5_QP_ST_DCI;
 	qp->has_sq = !MLX5_GET(qpc, qpc, no_sq);
 	if (qp->has_rq) {
 		u8 log_stride = MLX5_GET(qpc, qpc, log_rq_stride) +

@@ -264,9 +264,21 @@ static void owner_of_other_form(struct kunit *test)
 				    MLX5_CMD_OP_DESTROY_QP);
 }
 
-/* The queue pair that may change all keys is the driver's alone. */
+/* The driver's alone are those that may change all keys or speak for the port. */
 static void owner_of_registration(struct kunit *test)
 {
+	static const u8 others[] = { MLX5_QP_ST_QP0, MLX5_QP_ST_QP1 };
+	struct vhca *v = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, create_qp(test, USER, others[i])),
+				MLX5_CMD_STAT_BAD_PARAM_ERR);
+		KUNIT_EXPECT_EQ(test, v->gsi, 0);
+		KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, create_qp(test, 0, others[i])),
+				MLX5_CMD_STAT_OK);
+	}
+	KUNIT_EXPECT_NE(test, v->gsi, 0);
 	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, create_qp(test, USER,
 								 MLX5_QP_ST_REG_UMR)),
 			MLX5_CMD_STAT_BAD_PARAM_ERR);
@@ -275,6 +287,25 @@ static void owner_of_registration(struct kunit *test)
 			MLX5_CMD_STAT_OK);
 	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, create_qp(test, USER, MLX5_QP_ST_RC)),
 			MLX5_CMD_STAT_OK);
+}
+
+/* What a queue pair that never receives would receive from leads to nothing. */
+static void owner_of_unused_queue(struct kunit *test)
+{
+	struct vhca_cmd *cmd;
+	void *qpc;
+
+	cmd = create_qp(test, USER, MLX5_QP_ST_DCI);
+	qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
+	MLX5_SET(qpc, qpc, rq_type, 1);
+	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, add(test, VHCA_RMP, 0));
+	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_OK);
+
+	cmd = create_qp(test, USER, MLX5_QP_ST_RC);
+	qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
+	MLX5_SET(qpc, qpc, rq_type, 1);
+	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, add(test, VHCA_RMP, 0));
+	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_BAD_RES_ERR);
 }
 
 /* A list of a user's is as long as it is advertised, and no longer. */
@@ -312,6 +343,7 @@ static struct kunit_case vhca_owner_cases[] = {
 	KUNIT_CASE(owner_of_doorbell),
 	KUNIT_CASE(owner_of_other_form),
 	KUNIT_CASE(owner_of_registration),
+	KUNIT_CASE(owner_of_unused_queue),
 	KUNIT_CASE(owner_of_long_list),
 	{}
 };
