@@ -286,6 +286,35 @@ static enum vhca_sent vhca_port_put(struct vhca *target,
 	return sent;
 }
 
+/* The same, and wake its device; the own thread is awake, and looks again.  Under RCU. */
+static enum vhca_sent vhca_port_send(struct vhca *v, struct vhca *target,
+				     struct vhca_packet *packet)
+{
+	enum vhca_sent sent = vhca_port_put(target, packet);
+
+	if (sent == VHCA_SENT && target != v)
+		vhca_firmware_wake(target);
+	return sent;
+}
+
+/* Put a packet into the inbox of a device, if that is there. */
+static enum vhca_sent vhca_fabric_put(struct vhca *v, unsigned int index,
+				      struct vhca_packet *packet)
+{
+	enum vhca_sent sent = VHCA_NOBODY;
+	struct vhca *target;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
+		if (target->index != index)
+			continue;
+		sent = vhca_port_send(v, target, packet);
+		break;
+	}
+	rcu_read_unlock();
+	return sent;
+}
+
 /**
  * vhca_fabric_find - the device at the end of a route
  * @route: the route
@@ -346,23 +375,19 @@ static struct vhca_packet *vhca_packet_copy(struct vhca *v, const struct vhca_pa
 	return copy;
 }
 
-/* Put a packet into the inbox of the first port from @index on; false if there is none. */
-static bool vhca_fabric_put_next(struct vhca *v, unsigned int *index, struct vhca_packet *packet,
-				 bool *sent)
+/* The first device from @index on; false if there is none. */
+static bool vhca_fabric_next(unsigned int *index)
 {
-	struct vhca *target, *next = NULL;
+	unsigned int next = UINT_MAX;
+	struct vhca *target;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(target, &vhca_ports, port.node)
-		if (target->index >= *index && (!next || target->index < next->index))
-			next = target;
-	*sent = next && vhca_port_put(next, packet) == VHCA_SENT;
-	if (*sent && next != v)
-		vhca_firmware_wake(next);
-	if (next)
-		*index = next->index + 1;
+		if (target->index >= *index)
+			next = min(next, target->index);
 	rcu_read_unlock();
-	return next;
+	*index = next;
+	return next != UINT_MAX;
 }
 
 /*
@@ -373,22 +398,20 @@ static enum vhca_sent vhca_fabric_spread(struct vhca *v, const struct vhca_route
 					 struct vhca_packet *packet)
 {
 	struct vhca_packet *copy;
-	unsigned int next = 0;
-	bool more, sent;
+	unsigned int index;
 
 	packet->group = true;
 	memcpy(packet->gid, route->gid, sizeof(packet->gid));
-	do {
+	for (index = 0; vhca_fabric_next(&index); index++) {
 		copy = vhca_packet_copy(v, packet);
 		if (!copy)
 			break;
 		/* No life has this number, so the answers are ignored. */
 		copy->source_life = 0;
 		v->poll_bytes += copy->len + VHCA_PACKET_COST;
-		more = vhca_fabric_put_next(v, &next, copy, &sent);
-		if (!sent)
+		if (vhca_fabric_put(v, index, copy) != VHCA_SENT)
 			vhca_packet_put(v, copy);
-	} while (more);
+	}
 	return vhca_fabric_accept(v, packet);
 }
 
@@ -419,10 +442,7 @@ enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
 	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
 		if (!vhca_route_leads_to(route, target->index))
 			continue;
-		sent = vhca_port_put(target, packet);
-		/* The own thread is awake, and looks again. */
-		if (sent == VHCA_SENT && target != v)
-			vhca_firmware_wake(target);
+		sent = vhca_port_send(v, target, packet);
 		break;
 	}
 	rcu_read_unlock();
@@ -438,20 +458,7 @@ enum vhca_sent vhca_fabric_send(struct vhca *v, const struct vhca_route *route,
  */
 void vhca_fabric_answer(struct vhca *v, struct vhca_packet *packet)
 {
-	bool sent = false;
-	struct vhca *target;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(target, &vhca_ports, port.node) {
-		if (target->index != packet->source)
-			continue;
-		sent = vhca_port_put(target, packet) == VHCA_SENT;
-		if (sent && target != v)
-			vhca_firmware_wake(target);
-		break;
-	}
-	rcu_read_unlock();
-	if (!sent)
+	if (vhca_fabric_put(v, packet->source, packet) != VHCA_SENT)
 		vhca_packet_free(packet);
 }
 

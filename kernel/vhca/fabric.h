@@ -22,6 +22,7 @@
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <rdma/ib_mad.h>
 
 struct vhca;
 
@@ -209,6 +210,21 @@ void vhca_fabric_exit(struct vhca *v);
 static inline bool vhca_gid_is_group(const __be64 gid[2])
 {
 	return be64_to_cpu(gid[0]) >> 56 == 0xff;
+}
+
+/**
+ * vhca_packet_is_management - is it from a driver's management queue pair to such a one?
+ * @packet: the packet
+ *
+ * A user could send by the Q_Key, but not from a queue pair that is shown as that one.
+ *
+ * Return: true if it is
+ */
+static inline bool vhca_packet_is_management(const struct vhca_packet *packet)
+{
+	return packet->service == MLX5_QP_ST_UD && packet->target_qpn == VHCA_GSI_QPN &&
+	       packet->shown_qpn == VHCA_GSI_QPN && packet->qkey == IB_QP1_QKEY &&
+	       packet->total == VHCA_MAD_SIZE;
 }
 
 /* manager.c */

@@ -184,8 +184,7 @@ struct vhca_packet *vhca_manager_answer(struct vhca *v, const struct vhca_packet
 {
 	struct vhca_packet *response;
 
-	if (request->target_qpn != VHCA_GSI_QPN || request->shown_qpn != VHCA_GSI_QPN ||
-	    request->qkey != IB_QP1_QKEY || request->total != VHCA_MAD_SIZE)
+	if (!vhca_packet_is_management(request))
 		return NULL;
 	response = vhca_packet_get(v, VHCA_MAD_SIZE);
 	if (!response)

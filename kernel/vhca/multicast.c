@@ -21,10 +21,15 @@ struct vhca_member {
 	__be64			gid[2];
 };
 
-static bool vhca_is_member(const struct vhca_member *member, const struct vhca_qp *qp,
-			   const __be64 gid[2])
+static struct vhca_member *vhca_member_find(struct vhca *v, const struct vhca_qp *qp,
+					    const __be64 gid[2])
 {
-	return member->qp == qp && !memcmp(member->gid, gid, sizeof(member->gid));
+	struct vhca_member *member;
+
+	list_for_each_entry(member, &v->members, node)
+		if (member->qp == qp && !memcmp(member->gid, gid, sizeof(member->gid)))
+			return member;
+	return NULL;
 }
 
 static void vhca_member_remove(struct vhca *v, struct vhca_member *member)
@@ -68,9 +73,8 @@ u8 vhca_cmd_attach_to_mcg(struct vhca *v, struct vhca_cmd *cmd)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (qp->service != MLX5_QP_ST_UD || !vhca_gid_is_group(gid))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	list_for_each_entry(member, &v->members, node)
-		if (vhca_is_member(member, qp, gid))
-			return MLX5_CMD_STAT_OK;
+	if (vhca_member_find(v, qp, gid))
+		return MLX5_CMD_STAT_OK;
 	if (v->nr_members == BIT(VHCA_LOG_MAX_MEMBERS))
 		return MLX5_CMD_STAT_LIM_ERR;
 	member = kmalloc_obj(*member, v->gfp);
@@ -101,13 +105,11 @@ u8 vhca_cmd_detach_from_mcg(struct vhca *v, struct vhca_cmd *cmd)
 	qp = vhca_multicast_find(v, cmd, gid);
 	if (!qp)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	list_for_each_entry(member, &v->members, node) {
-		if (!vhca_is_member(member, qp, gid))
-			continue;
-		vhca_member_remove(v, member);
-		return MLX5_CMD_STAT_OK;
-	}
-	return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+	member = vhca_member_find(v, qp, gid);
+	if (!member)
+		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+	vhca_member_remove(v, member);
+	return MLX5_CMD_STAT_OK;
 }
 
 /**

@@ -10,7 +10,6 @@
 
 #include <linux/ktime.h>
 #include <linux/mlx5/cq.h>
-#include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
 #include "vhca.h"
@@ -59,16 +58,12 @@ static bool vhca_responder_has_qkey(const struct vhca_qp *qp, const struct vhca_
 	return MLX5_GET(qpc, qp->context, q_key) == packet->qkey;
 }
 
-/*
- * The driver's queue pair for management datagrams, if this is one.  A user could send by
- * its Q_Key, but not from a queue pair that is shown as that one.
- */
+/* The driver's queue pair for management datagrams, if this is one. */
 static struct vhca_qp *vhca_responder_find_gsi(struct vhca *v, const struct vhca_packet *packet)
 {
 	struct vhca_object *object = vhca_ledger_find(v, VHCA_QP, v->gsi);
 
-	if (!object || packet->shown_qpn != VHCA_GSI_QPN || packet->qkey != IB_QP1_QKEY ||
-	    packet->total != VHCA_MAD_SIZE ||
+	if (!object || !vhca_packet_is_management(packet) ||
 	    !vhca_responder_hears(to_vhca_qp(object), packet))
 		return NULL;
 	return to_vhca_qp(object);

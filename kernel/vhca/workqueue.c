@@ -107,8 +107,8 @@ static bool vhca_send_fetch(struct vhca_qp *qp, u32 first, u32 bbs)
 
 /*
  * Returns 0 or a completion syndrome; the message is active if there is more
- * to do.  Management datagrams have nobody to go to and are dropped as a network
- * may drop them.
+ * to do.  What QP0 sends has nobody to go to and is dropped as a network may drop it; of
+ * QP1 the driver sends by queue pairs of UD.
  */
 static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp)
 {
