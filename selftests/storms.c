@@ -853,6 +853,7 @@ TEST_F_TIMEOUT(storms, con_11_dmabuf_region_against_free, TIMEOUT)
 }
 
 #define KEPT	6
+#define HOARD_PATIENCE	20	/* seconds */
 
 /*
  * Of each kind some, until this process is killed; how many VARs, is told.  No region on a
@@ -928,7 +929,8 @@ TEST_F_TIMEOUT(storms, con_12_sigkill, TIMEOUT)
 	struct storm_thread t = { .state = storm_seed(_metadata->name) };
 	int rounds = 0, status;
 	struct timespec delay;
-	unsigned int *made;
+	unsigned int *made, before;
+	time_t patience;
 	pid_t pid[2];
 	int i;
 
@@ -936,6 +938,7 @@ TEST_F_TIMEOUT(storms, con_12_sigkill, TIMEOUT)
 	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)made);
 	do {
+		before = *made;
 		for (i = 0; i < 2; i++) {
 			t.state += i;
 			pid[i] = fork();
@@ -945,7 +948,16 @@ TEST_F_TIMEOUT(storms, con_12_sigkill, TIMEOUT)
 				hoard(&t, &self->bed.dev, made);
 			}
 		}
-		delay = (struct timespec){ .tv_nsec = storm_random(&t, 100 * 1000 * 1000) };
+		/*
+		 * A slow machine would have killed them before they had anything, every time:
+		 * in every second round the moment comes after the first VAR.
+		 */
+		delay = (struct timespec){ .tv_nsec = 1000 * 1000 };
+		patience = time(NULL) + HOARD_PATIENCE;
+		while (rounds % 2 && __atomic_load_n(made, __ATOMIC_RELAXED) == before &&
+		       time(NULL) < patience)
+			nanosleep(&delay, NULL);
+		delay.tv_nsec = storm_random(&t, 100 * 1000 * 1000);
 		nanosleep(&delay, NULL);
 		for (i = 0; i < 2; i++)
 			ASSERT_EQ(0, kill(pid[i], SIGKILL));
