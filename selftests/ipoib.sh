@@ -12,9 +12,6 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 NAMESPACE=uobjscope-ipoib
 MODULE=ib_ipoib
 
-# What the driver has beyond the keys that it keeps for the next region.
-objects() { grep '^object ' "$VHCA_DEBUGFS/$pci/ledger" | grep -v ' kind=mkey .* free=1 ' | sort; }
-as_before() { objects > "$w/after"; cmp -s "$w/before" "$w/after"; }
 interface() { find "/sys/bus/pci/devices/$pci/net" -mindepth 1 -maxdepth 1 2> /dev/null | head -n 1; }
 has_interface() { [ -n "$(interface)" ]; }
 is_up() { [ "$(cat "$(interface)/operstate")" = up ]; }
@@ -42,7 +39,7 @@ joins()
 	ip link set "$name" down || bad=1
 	wait_for "leaving all groups" in_no_group || bad=1
 	unload || bad=1
-	wait_for "end of what it had" as_before || { diff "$w/before" "$w/after"; bad=1; }
+	vhca_ends_as "$w/before" || bad=1
 	vhca_no_violation && return $bad
 }
 
@@ -63,7 +60,7 @@ talks()
 	up && peer && ping -c 3 -w 30 -q 192.0.2.2 && ping -c 1 -w 30 -q -s 3000 192.0.2.2 || bad=1
 	ip netns del $NAMESPACE
 	unload || bad=1
-	wait_for "end of what it had" as_before || { diff "$w/before" "$w/after"; bad=1; }
+	vhca_ends_as "$w/before" || bad=1
 	vhca_no_violation && return $bad
 }
 
@@ -87,6 +84,6 @@ need_the_only_device
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 # What loads with it, and stays, has its own objects.
-[ -n "$listing" ] || { load && unload && objects > "$w/before"; }
+[ -n "$listing" ] || { load && unload && vhca_objects > "$w/before"; }
 
 run_all "joins talks unbound" ""

@@ -343,3 +343,17 @@ vhca_no_violation()
 		return 1
 	fi
 }
+
+# What the drivers have of all devices, but for the keys that they keep for the next region.
+vhca_objects()
+{
+	cat $VHCA_DEBUGFS/*/ledger | grep '^object ' | grep -v ' kind=mkey .* free=1 ' | sort
+}
+
+vhca_has() { vhca_objects | cmp -s - "$1"; }
+
+# vhca_ends_as FILE: what they have is soon what vhca_objects said when it wrote that file.
+vhca_ends_as()
+{
+	wait_for "end of what they had" vhca_has "$1" || { vhca_objects | diff "$1" -; return 1; }
+}

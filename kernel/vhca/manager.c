@@ -74,7 +74,7 @@ static_assert(sizeof(struct vhca_member_record) == 52);
 static_assert(sizeof(struct ib_sa_mad) == VHCA_MAD_SIZE);
 
 /* By a GID; false if there is no such port. */
-static bool vhca_manager_lid(const __be64 gid[2], __be16 *lid)
+static bool vhca_manager_lid(const void *gid, __be16 *lid)
 {
 	struct vhca_route route = { .global = true };
 	unsigned int index;
@@ -89,12 +89,9 @@ static bool vhca_manager_lid(const __be64 gid[2], __be16 *lid)
 static u16 vhca_manager_path(void *data)
 {
 	struct vhca_path_record *path = data;
-	__be64 dgid[2], sgid[2];
 	__be16 dlid, slid;
 
-	memcpy(dgid, path->dgid, sizeof(dgid));
-	memcpy(sgid, path->sgid, sizeof(sgid));
-	if (!vhca_manager_lid(dgid, &dlid) || !vhca_manager_lid(sgid, &slid))
+	if (!vhca_manager_lid(path->dgid, &dlid) || !vhca_manager_lid(path->sgid, &slid))
 		return VHCA_SA_NO_RECORDS;
 	path->dlid = dlid;
 	path->slid = slid;

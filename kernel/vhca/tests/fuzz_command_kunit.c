@@ -584,6 +584,13 @@ static u32 fuzz_caps(struct fuzz *f, u32 len)
 	return len;
 }
 
+static u32 fuzz_group(struct fuzz *f, u32 len)
+{
+	MLX5_SET(attach_to_mcg_in, f->message, qpn, fuzz_number(f, VHCA_QP, f->uid));
+	fuzz_group_gid(f, MLX5_ADDR_OF(attach_to_mcg_in, f->message, multicast_gid));
+	return len;
+}
+
 /* Fill in what is between the header and the end; returns the length. */
 static u32 fuzz_body(struct fuzz *f, u16 opcode, enum vhca_kind kind, u32 len)
 {
@@ -627,6 +634,9 @@ static u32 fuzz_body(struct fuzz *f, u16 opcode, enum vhca_kind kind, u32 len)
 		return fuzz_resume(f, len);
 	case MLX5_CMD_OP_MANAGE_PAGES:
 		return fuzz_manage_pages(f, len);
+	case MLX5_CMD_OP_ATTACH_TO_MCG:
+	case MLX5_CMD_OP_DETACH_FROM_MCG:
+		return fuzz_group(f, len);
 	case MLX5_CMD_OP_ACCESS_REG:
 		return fuzz_access_reg(f, len);
 	case MLX5_CMD_OP_QUERY_HCA_CAP:

@@ -32,6 +32,8 @@ static void fuzz_step(struct fuzz *f)
 {
 	if (fuzz_one_in(f, 2))
 		fuzz_command(f);
+	else if (!f->uid && fuzz_one_in(f, 8))
+		fuzz_datagram(f);
 	else
 		fuzz_work(f);
 }

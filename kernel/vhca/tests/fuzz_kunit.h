@@ -100,6 +100,7 @@ bool fuzz_one_in(struct fuzz *f, u32 n);
 u64 fuzz_value(struct fuzz *f);
 u64 fuzz_page_address(const struct fuzz *f, unsigned int page);
 u64 fuzz_address(struct fuzz *f);
+void fuzz_group_gid(struct fuzz *f, void *gid);
 void fuzz_spoil(struct fuzz *f, void *bytes, u32 len, u32 keep);
 struct vhca_object *fuzz_object(struct fuzz *f, enum vhca_kind kind, bool own);
 u32 fuzz_number(struct fuzz *f, enum vhca_kind kind, bool own);
@@ -119,6 +120,7 @@ void fuzz_scene(struct fuzz *f);
 
 /* fuzz_work_kunit.c */
 void fuzz_work(struct fuzz *f);
+void fuzz_datagram(struct fuzz *f);
 
 /* fuzz_text_kunit.c */
 void fuzz_text(struct fuzz *f);

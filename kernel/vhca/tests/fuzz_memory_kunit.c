@@ -3,14 +3,16 @@
  * Randomness, and the memory that the device has to do with; see fuzz_kunit.h.
  *
  * Every address that the device makes a pointer of comes by vhca_ram(), and every packet
- * by vhca_route_leads_to().  Both are replaced here: random addresses lead to memory that
- * is there for it or nowhere, and packets to no device but this one.
+ * by vhca_route_leads_to() if it is not to a group.  Both are replaced here: random
+ * addresses lead to memory that is there for it or nowhere, and packets to no device but
+ * this one.  Groups are such as nobody else is in.
  */
 #include <linux/gfp.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <kunit/static_stub.h>
+#include <rdma/ib_verbs.h>
 
 #include "fuzz_kunit.h"
 
@@ -115,6 +117,24 @@ u64 fuzz_address(struct fuzz *f)
 	default:
 		return page;
 	}
+}
+
+/**
+ * fuzz_group_gid - the GID of a multicast group
+ * @f: whose
+ * @gid: where to put its 16 bytes
+ *
+ * There are few, so that some are in one that others send to.
+ */
+void fuzz_group_gid(struct fuzz *f, void *gid)
+{
+	u8 *bytes = gid;
+
+	memset(bytes, 0, sizeof(union ib_gid));
+	/* Global, transient, and of no upper layer. */
+	bytes[0] = 0xff;
+	bytes[1] = 0x1e;
+	bytes[15] = fuzz_below(f, 3);
 }
 
 /**

@@ -3,10 +3,14 @@
  * Random work requests, receive requests and doorbells, written to where a driver or a
  * user would write them; see fuzz_kunit.h.
  */
+#include <rdma/ib_mad.h>
+#include <rdma/ib_sa.h>
+
 #include "fuzz_kunit.h"
 
 #define FUZZ_SEGMENT		16
 #define FUZZ_OPMOD_COPY		BIT(24)
+#define FUZZ_AV_GRH		BIT(30)
 
 /* Room for a request: what its size field can say, and some. */
 #define FUZZ_MAX_WQE		(64 * FUZZ_SEGMENT)
@@ -112,6 +116,10 @@ static u32 fuzz_address_vector(struct fuzz *f, void *at)
 					   MLX5_EXTENDED_UD_AV);
 	if (fuzz_one_in(f, 8))
 		datagram->av.rlid = cpu_to_be16(fuzz_value(f));
+	if (fuzz_one_in(f, 8)) {
+		datagram->av.grh_gid_fl = cpu_to_be32(FUZZ_AV_GRH);
+		fuzz_group_gid(f, datagram->av.rgid);
+	}
 	return sizeof(*datagram);
 }
 
@@ -391,6 +399,62 @@ static void fuzz_time_passes(struct fuzz *f)
 		if (m->resume_ns)
 			m->resume_ns = fuzz_one_in(f, 2) ? 1 : U64_MAX;
 	}
+}
+
+/* A GID that the subnet manager may be asked for. */
+static void fuzz_gid(struct fuzz *f, void *at)
+{
+	__be64 gid[2];
+
+	vhca_fabric_gid(f->v->index, gid);
+	memcpy(at, gid, sizeof(gid));
+}
+
+/**
+ * fuzz_datagram - have the subnet manager answer something like a question
+ * @f: on whose behalf; only a driver can
+ */
+void fuzz_datagram(struct fuzz *f)
+{
+	static const u16 attributes[] = {
+		IB_SA_ATTR_CLASS_PORTINFO, IB_SA_ATTR_PATH_REC, IB_SA_ATTR_MC_MEMBER_REC,
+	};
+	static const u8 methods[] = {
+		IB_MGMT_METHOD_GET, IB_MGMT_METHOD_SET, IB_SA_METHOD_DELETE,
+	};
+	struct vhca_packet *packet, *answer;
+	struct ib_sa_mad *mad;
+
+	f->inputs++;
+	mutex_lock(&f->v->lock);
+	packet = vhca_packet_get(f->v, VHCA_MAD_SIZE);
+	if (!packet)
+		goto unlock;
+	mad = packet->payload;
+	memset(mad, 0, sizeof(*mad));
+	mad->mad_hdr.base_version = IB_MGMT_BASE_VERSION;
+	mad->mad_hdr.mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
+	mad->mad_hdr.class_version = IB_SA_CLASS_VERSION;
+	mad->mad_hdr.method = methods[fuzz_below(f, ARRAY_SIZE(methods))];
+	mad->mad_hdr.attr_id = cpu_to_be16(attributes[fuzz_below(f, ARRAY_SIZE(attributes))]);
+	mad->sa_hdr.comp_mask = (__force ib_sa_comp_mask)fuzz_value(f);
+	/* Both of a path, or what a member record has there. */
+	fuzz_gid(f, mad->data + 8);
+	fuzz_gid(f, mad->data + 24);
+	fuzz_spoil(f, mad, sizeof(*mad), 0);
+	packet->service = MLX5_QP_ST_UD;
+	packet->shown_qpn = VHCA_GSI_QPN;
+	packet->target_qpn = VHCA_GSI_QPN;
+	packet->qkey = IB_QP1_QKEY;
+	packet->total = fuzz_one_in(f, 16) ? fuzz_value(f) : VHCA_MAD_SIZE;
+	answer = vhca_manager_answer(f->v, packet);
+	if (answer) {
+		KUNIT_EXPECT_TRUE(f->test, vhca_packet_is_management(answer));
+		vhca_packet_put(f->v, answer);
+	}
+	vhca_packet_put(f->v, packet);
+unlock:
+	mutex_unlock(&f->v->lock);
 }
 
 /**
