@@ -85,7 +85,7 @@ help:
 	@echo '  make fuzz             random input of the virtual HCA under KASAN, for STRESS minutes'
 	@echo '  make drgn             uobjscope.ko against drgn with debug symbols (1.2 GB to download)'
 	@echo '  make pyverbs          rdma-core'\''s own Python tests against two virtual HCAs'
-	@echo '  make perftest         perftest'\''s programs (ib_write_bw, ib_send_lat, ...) between two'
+	@echo '  make perftest         ib_write_bw, rping and others between two virtual HCAs'
 	@echo '  make browser-test     pages of uobjscope timeline in Debian'\''s Chromium (1 GB to download)'
 	@echo '  make shell            an interactive guest with everything loaded'
 	@echo '  make lint             static checks only'
