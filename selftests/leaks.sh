@@ -15,6 +15,8 @@ leaks()
 {
 	expected=$1
 	shift
+	# Of a test that has failed: it would hold what this one is told of, and the output.
+	release || return 1
 	uobjscope leaks "$@" > "$w/out" 2> "$w/err"
 	status=$?
 	[ $status = "$KSFT_SKIP" ] && [ "$expected" != 4 ] && grep -q 'status 4$' "$w/err" && {
@@ -37,6 +39,10 @@ release()
 }
 
 gone() { [ ! -e "/proc/$1/fd/0" ]; }
+
+# The page of the device's clock is mapped by every context, and not tracked; without PTP there
+# is none.
+has_clock_page() { [ -n "$(ls /sys/class/ptp 2> /dev/null)" ]; }
 
 # block TITLE: the lines of the object whose first line has that, an expression.
 block() { sed -n "/^$1/,/^\$/p" "$w/out"; }
@@ -111,7 +117,8 @@ forgotten_dmabuf()
 			'^      ib_uverbs_ioctl$' &&
 		says 'mmap entry .* kind MEMIC' '^    uobject .* type DMABUF' \
 			'^      .*UVERBS_METHOD_DM_ALLOC' &&
-		says 'ufile' "^  kept by fd $who fd [0-9]+\$" '^    mapping that the RDMA core' &&
+		says 'ufile' "^  kept by fd $who fd [0-9]+\$" &&
+		{ ! has_clock_page || says 'ufile' '^    mapping that the RDMA core'; } &&
 		is_kept_by 'uobject .* type PD' "ufile [0-9]+, which is open, of $who" &&
 		all_is_told leaver && release
 }
@@ -155,9 +162,11 @@ json()
 {
 	cp "$DIR/leaver" "$w/x: vma_open: y"
 	leaks 1 -j -- "$w/x: vma_open: y" dmabuf "$w/pid" || return 1
-	for s in '"status": 0' '"births_known": true' '"events_lost": 0' '"object": "dmabuf"' \
+	untracked='"holder": "untracked mapping"'
+	has_clock_page || untracked='"holder": "mapping"'
+	for s in "$untracked" '"status": 0' '"births_known": true' '"events_lost": 0' '"object": "dmabuf"' \
 		'"event": "dmabuf_export"' '"comm": "x: vma_open: y"' '"stack": \[' \
-		'"kept_by": \[' '"ib_uverbs_ioctl"' '"holder": "untracked mapping"'; do
+		'"kept_by": \[' '"ib_uverbs_ioctl"'; do
 		grep -q "$s" "$w/out" || { echo "no $s in:"; cat "$w/out"; return 1; }
 	done
 	release
