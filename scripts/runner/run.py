@@ -439,6 +439,9 @@ class Run:
     # may have taken, in seconds.
     RECORDED_TESTS, RECORDED_SECONDS = 5, 120
 
+    # From how many programs on a guest more is worth the time that it boots.
+    MANY_PROGRAMS = 12
+
     def __init__(self, arguments):
         self.progress = Progress()
         self.status = 0
@@ -664,7 +667,8 @@ class Run:
     def groups(self, items):
         """(name, items that share a guest): most of them, then each of those that leave
         traces.  If guests run side by side, the scripts, which have the drivers come and
-        go and take longest, have one for themselves."""
+        go, have one for themselves, and the programs two, where they are many: the second
+        begins when any other guest ends, so that nobody waits for the slowest one."""
         alone = {own.program for own in self.own_tests if own.leaves_traces}
         shared = [i for i in items if i.program not in alone]
         scripts = [i for i in shared if is_script(i.program)] if self.jobs > 1 else []
@@ -672,8 +676,12 @@ class Run:
             scripts = []
         if scripts:
             yield "-scripts", scripts
-        if shared:
-            yield "", [i for i in shared if i not in scripts]
+        programs = [i for i in shared if i not in scripts]
+        # One after the other in turn: neighbours are alike, and take alike.
+        guests = 2 if self.jobs > 1 and len(programs) >= self.MANY_PROGRAMS else 1
+        for n, name in enumerate(("", "-more")[:guests]):
+            if programs[n::guests]:
+                yield name, programs[n::guests]
         for program in dict.fromkeys(i.program for i in items if i.program in alone):
             yield f"-{program.split(':', 1)[1]}", [i for i in items if i.program == program]
 

@@ -503,6 +503,13 @@ class SideBySide(unittest.TestCase):
                           ("-known", ["u:known"])])
         self.assertEqual(self.groups(2, "u:reload.sh"), [("", ["u:reload.sh"])])
 
+    def test_many_programs_have_two_guests(self):
+        programs = [f"u:p{n}" for n in range(Run.MANY_PROGRAMS)]
+        self.assertEqual(self.groups(2, *programs),
+                         [("", programs[0::2]), ("-more", programs[1::2])])
+        self.assertEqual(self.groups(2, *programs[1:]), [("", programs[1:])])
+        self.assertEqual(self.groups(1, *programs), [("", programs)])
+
     def test_without_others_beside_it_all_share_one(self):
         self.assertEqual(self.groups(1, "u:var", "u:reload.sh", "u:known"),
                          [("", ["u:var", "u:reload.sh"]), ("-known", ["u:known"])])
