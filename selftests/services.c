@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * More of the device's data path than connections that have all to themselves: datagrams,
- * shared receive queues, and completion queues that change their size.
+ * shared receive queues, and completion queues that change their size; and rates of packet
+ * pacing, which have an uobject but no effect.
  *
  * As in data_path.c these are tests of the virtual HCA, on which those of the driver rely.
  */
@@ -12,6 +13,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <infiniband/mlx5dv.h>
 
 #include "kselftest_harness.h"
 
@@ -500,6 +503,72 @@ TEST_F(services, resized_completion_queue)
 	end_destroy(&b);
 	region_destroy(&from);
 	region_destroy(&to);
+}
+
+#define RATE	100	/* kbps */
+
+/*
+ * A rate is in the device's table as long as somebody has it: one entry for all who want the
+ * same, and one for each who wants its own.
+ */
+TEST_F(services, paced_rate)
+{
+	const uint32_t rate = htobe32(RATE);
+	struct mlx5dv_pp *shared[2], *own;
+
+	shared[0] = mlx5dv_pp_alloc(self->ctx, sizeof(rate), &rate, 0);
+	if (!shared[0] && (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT))
+		SKIP(return, "the device has no packet pacing");
+	ASSERT_NE(NULL, shared[0]);
+	ASSERT_LEDGER(1, "rate");
+	shared[1] = mlx5dv_pp_alloc(self->ctx, sizeof(rate), &rate, 0);
+	ASSERT_NE(NULL, shared[1]);
+	ASSERT_EQ(shared[0]->index, shared[1]->index);
+	ASSERT_LEDGER(1, "rate");
+	own = mlx5dv_pp_alloc(self->ctx, sizeof(rate), &rate,
+			      MLX5DV_PP_ALLOC_FLAGS_DEDICATED_INDEX);
+	ASSERT_NE(NULL, own);
+	ASSERT_NE(shared[0]->index, own->index);
+	ASSERT_LEDGER(2, "rate");
+	mlx5dv_pp_free(shared[0]);
+	ASSERT_LEDGER(2, "rate");
+	mlx5dv_pp_free(shared[1]);
+	ASSERT_LEDGER(1, "rate");
+	mlx5dv_pp_free(own);
+	ASSERT_LEDGER(0, "rate");
+}
+
+/* They go with the process that has them. */
+TEST_F(services, paced_rate_of_one_who_is_killed)
+{
+	const uint32_t rate = htobe32(RATE);
+	struct ibv_context *ctx;
+	char made = 0;
+	int ends[2];
+	pid_t child;
+
+	ASSERT_EQ(0, pipe2(ends, O_CLOEXEC));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		ctx = device_open(&self->bed.dev);
+		made = ctx && mlx5dv_pp_alloc(ctx, sizeof(rate), &rate, 0) &&
+		       mlx5dv_pp_alloc(ctx, sizeof(rate), &rate,
+				       MLX5DV_PP_ALLOC_FLAGS_DEDICATED_INDEX);
+		if (write(ends[1], &made, 1) == 1 && made)
+			pause();
+		_exit(1);
+	}
+	close(ends[1]);
+	ASSERT_EQ(1, read(ends[0], &made, 1));
+	close(ends[0]);
+	if (made)
+		ASSERT_LEDGER(2, "rate");
+	ASSERT_EQ(0, kill(child, SIGKILL));
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	ASSERT_LEDGER(0, "rate");
+	if (!made)
+		SKIP(return, "the device has no packet pacing");
 }
 
 TEST_HARNESS_MAIN

@@ -10,6 +10,7 @@
 #include <linux/vmalloc.h>
 
 #include "caps.h"
+#include "scheduling.h"
 #include "sw_icm.h"
 #include "vhca.h"
 
@@ -76,6 +77,19 @@ static void vhca_caps_copy(void *cap)
 	dwords[0x60 / 32] |= cpu_to_be32(VHCA_LOG_MAX_COPY << 16);
 }
 
+/*
+ * The port is one of several links, of which a queue pair can name the one that it sends by;
+ * rts2rts_lag_tx_port_affinity has no name in mlx5_ifc.h.
+ */
+static void vhca_caps_links(void *cap)
+{
+	__be32 *dwords = cap;
+
+	SET_GEN(num_lag_ports, VHCA_LINKS);
+	SET_GEN(lag_tx_port_affinity, 1);
+	dwords[0x152 / 32] |= cpu_to_be32(BIT(31 - 0x152 % 32));
+}
+
 /* log_reserved_qpn_granularity has no name in mlx5_ifc.h either. */
 static void vhca_caps_reserved_qpn(void *cap_2)
 {
@@ -102,6 +116,8 @@ static void vhca_caps_features(struct vhca *v, void *cap)
 	SET_GEN(cqe_128_always, 1);
 	SET_GEN(cqe_compression, 1);
 	SET_GEN(cqe_compression_128, 1);
+	SET_GEN(mini_cqe_resp_stride_index, 1);
+	SET_GEN(cqe_compression_max_num, 64);
 	SET_GEN(cq_resize, 1);
 	SET_GEN(qkv, 1);
 	SET_GEN(pkv, 1);
@@ -142,7 +158,9 @@ static void vhca_caps_features(struct vhca *v, void *cap)
 	MLX5_SET64(cmd_hca_cap, cap, general_obj_types,
 		   MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q |
 		   MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM |
-		   BIT_ULL(VHCA_OBJ_RESERVED_QPN));
+		   BIT_ULL(VHCA_OBJ_SCHEDULING) |
+		   BIT_ULL(VHCA_OBJ_RESERVED_QPN) |
+		   BIT_ULL(VHCA_OBJ_AV_QP_MAPPING));
 
 	/*
 	 * Only so that mlx5_core reads the page of flow tables, where it finds
@@ -231,8 +249,10 @@ int vhca_caps_init(struct vhca *v)
 	vhca_caps_limits(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_features(v, vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_copy(vhca_cap(max, MLX5_CAP_GENERAL));
+	vhca_caps_links(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_reserved_qpn(vhca_cap(max, MLX5_CAP_GENERAL_2));
 	vhca_caps_ordering(max);
+	vhca_caps_scheduling(max);
 	vhca_caps_memory(v, vhca_cap(max, MLX5_CAP_DEV_MEM));
 	vhca_caps_var(v, vhca_cap(max, MLX5_CAP_VDPA_EMULATION));
 	vhca_caps_tlp_var(v, max);

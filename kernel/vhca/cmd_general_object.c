@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * General objects: kinds of objects that share two commands.  Of SW ICM the
- * contents are looked at, see sw_icm.c, and of reserved numbers how many they are.
+ * General objects: kinds of objects that share three commands.  Of SW ICM and of
+ * scheduling elements the contents are looked at, see sw_icm.c and scheduling.c, and of
+ * reserved numbers how many they are.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/slab.h>
 
+#include "scheduling.h"
 #include "sw_icm.h"
 #include "vhca.h"
 
@@ -28,6 +30,8 @@ static void vhca_general_object_describe(struct vhca_object *object,
 		vhca_detail_text(record, "region",
 				 vhca_sw_icm_region_name(general->start));
 	}
+	if (general->type == VHCA_OBJ_SCHEDULING)
+		vhca_scheduling_describe(general, record);
 }
 
 const struct vhca_kind_info vhca_general_object_kind = {
@@ -86,18 +90,46 @@ u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd)
 	general->type = type;
 	if (type == MLX5_OBJ_TYPE_SW_ICM)
 		status = vhca_sw_icm_init(v, general, cmd);
+	else if (type == VHCA_OBJ_SCHEDULING)
+		status = vhca_scheduling_init(v, general, cmd);
 	if (!status && type == VHCA_OBJ_RESERVED_QPN)
 		status = vhca_reserved_qpn_add(v, general, cmd);
 	else if (!status)
 		status = vhca_ledger_add(v, &general->object,
 					 VHCA_GENERAL_OBJECT, cmd);
 	if (status) {
+		vhca_object_unuse(&general->object);
 		kfree(general);
 		return status;
 	}
 	MLX5_SET(general_obj_out_cmd_hdr, cmd->out, obj_id,
 		 general->object.id);
 	return MLX5_CMD_STAT_OK;
+}
+
+/**
+ * vhca_cmd_modify_general_object - MODIFY_GENERAL_OBJECT, from DEVX
+ * @v: the device
+ * @cmd: the command, general_obj_in_cmd_hdr and the object's context
+ *
+ * Only elements of the scheduling tree have something that can be changed.
+ *
+ * Return: MLX5_CMD_STAT_*
+ */
+u8 vhca_cmd_modify_general_object(struct vhca *v, struct vhca_cmd *cmd)
+{
+	u16 type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
+	u32 id = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_id);
+	struct vhca_object *object;
+
+	cmd->object = id;
+	object = vhca_ledger_find(v, VHCA_GENERAL_OBJECT, id);
+	if (!object || to_vhca_general_object(object)->type != type ||
+	    (cmd->uid && object->uid != cmd->uid))
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (type != VHCA_OBJ_SCHEDULING)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return vhca_scheduling_modify(to_vhca_general_object(object), cmd);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 #include <linux/slab.h>
 
+#include "scheduling.h"
 #include "vhca.h"
 
 /* rq_type of qpc: a receive queue of the QP's own, behind the doorbell; a shared one. */
@@ -264,6 +265,8 @@ static void vhca_qp_take_optional(u32 *take, u32 mask)
 		MLX5_SET(qpc, take, primary_address_path.vhca_port_num, ~0);
 	if (mask & MLX5_QP_OPTPAR_PM_STATE)
 		MLX5_SET(qpc, take, pm_state, ~0);
+	if (mask & MLX5_QP_OPTPAR_LAG_TX_AFF)
+		MLX5_SET(qpc, take, lag_tx_port_affinity, ~0);
 	if (mask & MLX5_QP_OPTPAR_ALT_ADDR_PATH)
 		memset(MLX5_ADDR_OF(qpc, take, secondary_address_path), 0xff,
 		       MLX5_ST_SZ_BYTES(ads));
@@ -280,6 +283,7 @@ static void vhca_qp_take_required(u32 *take, u16 opcode)
 				      MLX5_QP_OPTPAR_Q_KEY |
 				      MLX5_QP_OPTPAR_PKEY_INDEX |
 				      MLX5_QP_OPTPAR_PRI_PORT |
+				      MLX5_QP_OPTPAR_LAG_TX_AFF |
 				      MLX5_QP_OPTPAR_PM_STATE);
 		break;
 	case MLX5_CMD_OP_INIT2RTR_QP:
@@ -328,8 +332,25 @@ static void vhca_qp_merge(struct vhca_qp *qp, const struct vhca_cmd *cmd)
 	}
 }
 
+/* Groups of the scheduling tree, which need only be there: nothing is slowed down. */
+static u8 vhca_qp_check_groups(struct vhca *v, const struct vhca_qp *qp,
+			       const struct vhca_cmd *cmd)
+{
+	unsigned int i;
+
+	if (cmd->in_len < (VHCA_MODIFY_QP_EXT_GROUPS + 2) * sizeof(__be32))
+		return MLX5_CMD_STAT_BAD_INP_LEN_ERR;
+	for (i = 0; i < 2; i++)
+		if (!vhca_scheduling_has_group(v, vhca_field(cmd->in,
+							     VHCA_MODIFY_QP_EXT_GROUPS + i),
+					       qp->object.uid))
+			return MLX5_CMD_STAT_BAD_RES_ERR;
+	return MLX5_CMD_STAT_OK;
+}
+
 /* Of the extended context: requests to copy memory, and a stream that may go on. */
-static void vhca_qp_merge_extension(struct vhca_qp *qp, const struct vhca_cmd *cmd)
+static u8 vhca_qp_merge_extension(struct vhca *v, struct vhca_qp *qp,
+				  const struct vhca_cmd *cmd)
 {
 	u32 mask, data;
 
@@ -337,7 +358,7 @@ static void vhca_qp_merge_extension(struct vhca_qp *qp, const struct vhca_cmd *c
 	     cmd->opcode != MLX5_CMD_OP_RTS2RTS_QP) ||
 	    cmd->in_len < (VHCA_MODIFY_QP_EXT_DATA + 1) * sizeof(__be32) ||
 	    !(vhca_field(cmd->in, VHCA_MODIFY_QP_EXT) & BIT(31)))
-		return;
+		return MLX5_CMD_STAT_OK;
 	mask = vhca_field(cmd->in, VHCA_MODIFY_QP_EXT_MASK);
 	data = vhca_field(cmd->in, VHCA_MODIFY_QP_EXT_DATA);
 	if (cmd->opcode == MLX5_CMD_OP_INIT2INIT_QP) {
@@ -346,6 +367,8 @@ static void vhca_qp_merge_extension(struct vhca_qp *qp, const struct vhca_cmd *c
 	} else if (mask & VHCA_OPTPAR_EXT_STREAM) {
 		vhca_stream_reset(qp, data & VHCA_QPC_EXT_STREAM);
 	}
+	return mask & VHCA_OPTPAR_EXT_GROUPS ? vhca_qp_check_groups(v, qp, cmd) :
+					       MLX5_CMD_STAT_OK;
 }
 
 /* The state that a transition starts from; the device checks no more. */
@@ -434,8 +457,10 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
 		qp->nr_failed_streams = 0;
 		break;
 	default:
+		status = vhca_qp_merge_extension(v, qp, cmd);
+		if (status)
+			return status;
 		vhca_qp_merge(qp, cmd);
-		vhca_qp_merge_extension(qp, cmd);
 		break;
 	}
 	qp->state = next;

@@ -74,6 +74,25 @@ u8 vhca_cmd_modify_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd)
 }
 
 /**
+ * vhca_cmd_query_lag - QUERY_LAG: the links that the port is made of, for
+ *	mlx5dv_query_qp_lag_port()
+ * @v: the device
+ * @cmd: the command, query_lag_in
+ *
+ * Whoever wants the first or the second one gets it.  The driver has made no bond of them.
+ *
+ * Return: MLX5_CMD_STAT_OK
+ */
+u8 vhca_cmd_query_lag(struct vhca *v, struct vhca_cmd *cmd)
+{
+	void *ctx = MLX5_ADDR_OF(query_lag_out, cmd->out, ctx);
+
+	MLX5_SET(lagc, ctx, tx_remap_affinity_1, 1);
+	MLX5_SET(lagc, ctx, tx_remap_affinity_2, 2);
+	return MLX5_CMD_STAT_OK;
+}
+
+/**
  * vhca_cmd_query_hca_vport_gid - QUERY_HCA_VPORT_GID: the GID table, for
  *	mlx5_query_hca_vport_gid()
  * @v: the device

@@ -143,6 +143,7 @@ void vhca_pages_reset(struct vhca *v, const char *why);
 /* cmd_vport.c */
 u8 vhca_cmd_query_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_modify_hca_vport_context(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_query_lag(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_hca_vport_gid(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_query_hca_vport_pkey(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_mad_ifc(struct vhca *v, struct vhca_cmd *cmd);
@@ -181,8 +182,12 @@ u8 vhca_cmd_query_srq(struct vhca *v, struct vhca_cmd *cmd);
 /* cmd_uar.c */
 u8 vhca_cmd_alloc_uar(struct vhca *v, struct vhca_cmd *cmd);
 
+/* cmd_rate.c */
+u8 vhca_cmd_set_pp_rate_limit(struct vhca *v, struct vhca_cmd *cmd);
+
 /* cmd_general_object.c */
 u8 vhca_cmd_create_general_object(struct vhca *v, struct vhca_cmd *cmd);
+u8 vhca_cmd_modify_general_object(struct vhca *v, struct vhca_cmd *cmd);
 u8 vhca_cmd_destroy_general_object(struct vhca *v, struct vhca_cmd *cmd);
 
 /* cmd_eq.c, cmd_cq.c, cmd_qp.c, cmd_mkey.c */

@@ -21,6 +21,7 @@ static const struct vhca_kind_info *const vhca_kinds[VHCA_KINDS] = {
 	[VHCA_UCTX]		= &vhca_uctx_kind,
 	[VHCA_UMEM]		= &vhca_umem_kind,
 	[VHCA_FLOW_COUNTER]	= &vhca_flow_counter_kind,
+	[VHCA_RATE]		= &vhca_rate_kind,
 	[VHCA_GENERAL_OBJECT]	= &vhca_general_object_kind,
 	[VHCA_MEMIC]		= &vhca_memic_kind,
 	[VHCA_MEMIC_OPERATION]	= &vhca_memic_operation_kind,

@@ -32,6 +32,7 @@ enum vhca_kind {
 	VHCA_UCTX,
 	VHCA_UMEM,
 	VHCA_FLOW_COUNTER,
+	VHCA_RATE,
 	VHCA_GENERAL_OBJECT,
 	VHCA_MEMIC,
 	VHCA_MEMIC_OPERATION,
@@ -141,6 +142,7 @@ extern const struct vhca_kind_info vhca_rmp_kind;
 extern const struct vhca_kind_info vhca_uctx_kind;
 extern const struct vhca_kind_info vhca_umem_kind;
 extern const struct vhca_kind_info vhca_flow_counter_kind;
+extern const struct vhca_kind_info vhca_rate_kind;
 extern const struct vhca_kind_info vhca_general_object_kind;
 extern const struct vhca_kind_info vhca_memic_kind;
 extern const struct vhca_kind_info vhca_memic_operation_kind;

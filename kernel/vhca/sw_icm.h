@@ -6,6 +6,8 @@
 #ifndef VHCA_SW_ICM_H
 #define VHCA_SW_ICM_H
 
+#include <linux/mlx5/device.h>
+
 #include "object.h"
 
 /**
@@ -14,12 +16,14 @@
  * @type: MLX5_OBJ_TYPE_* or MLX5_GENERAL_OBJECT_TYPES_*
  * @start: of SW ICM, its address in the device
  * @size: of SW ICM, bytes
+ * @scheduling: of an element of the scheduling tree, its context
  */
 struct vhca_general_object {
 	struct vhca_object	object;
 	u16			type;
 	u64			start;
 	u64			size;
+	u32			scheduling[MLX5_ST_SZ_DW(scheduling_context)];
 };
 
 #define to_vhca_general_object(o) \

@@ -96,9 +96,12 @@
 #define VHCA_LOG_MAX_MESSAGE	30	/* bytes of one message */
 #define VHCA_LOG_BF_REGISTER	9	/* bytes of a BlueFlame register */
 #define VHCA_OBJ_RESERVED_QPN	0x2c	/* obj_type of general objects */
-#define VHCA_LOG_RESERVED_QPNS	4	/* numbers in one of them */
+#define VHCA_OBJ_AV_QP_MAPPING	0x3a
+#define VHCA_LOG_RESERVED_QPNS	4	/* numbers of queue pairs in one object */
 #define VHCA_RESERVED_QPN_BLOCKS	256
 #define VHCA_FIRST_RESERVED_QPN	0x8000
+#define VHCA_MIN_RATE		1	/* kbps, of packet pacing */
+#define VHCA_MAX_RATE		100000000
 #define VHCA_LOG_MAX_STREAMS	4	/* of a DCI */
 #define VHCA_LOG_MAX_COPY	20	/* bytes that one request copies */
 #define VHCA_LOG_MAX_KLMS	16	/* entries of one indirect mkey */
@@ -106,6 +109,9 @@
 
 /* Node and port GUIDs of all devices follow from this one. */
 #define VHCA_FIRST_GUID		0x0002c90300beef00ULL
+
+/* Physical links of a port, all of which are up. */
+#define VHCA_LINKS		2
 
 /* Upper half of the only GID of a port: the link-local subnet. */
 #define VHCA_GID_PREFIX		0xfe80000000000000ULL

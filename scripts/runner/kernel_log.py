@@ -39,6 +39,7 @@ EXPECTED = [re.compile(p) for p in (
     r"mlx5_core \S+: enabling device",
     r"mlx5_core \S+: firmware version: ",
     r"mlx5_core \S+: Flow counters bulk query buffer size",
+    r"mlx5_core \S+: Rate limit: \d+ rates are supported",
     r"mlx5_core \S+: Shutdown was called",
     # Older drivers say so of what few hosts have: a clock in the root port.
     r"mlx5_core \S+: PTM is not supported by PCIe",

@@ -5,8 +5,9 @@
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
-#include "sw_icm.h"
 #include "device_kunit.h"
+#include "scheduling.h"
+#include "sw_icm.h"
 
 /* A type of SW ICM: what of the capability page says where it is. */
 struct icm_type {
@@ -86,7 +87,8 @@ static void general_object_types(struct kunit *test)
 
 	KUNIT_ASSERT_NE(test, types, 0);
 	for (type = 0; type < 64; type++) {
-		if (type == MLX5_OBJ_TYPE_SW_ICM)
+		/* Which want more than a header. */
+		if (type == MLX5_OBJ_TYPE_SW_ICM || type == VHCA_OBJ_SCHEDULING)
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, create(test, type, len, 0, 0, NULL),
 				    types & BIT_ULL(type) ?
