@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "fuzz_kunit.h"
+#include "scheduling.h"
 
 /* Mailbox blocks, as the driver aligns them. */
 #define FUZZ_BLOCK_STRIDE	SZ_1K
@@ -517,18 +518,36 @@ static u32 fuzz_memic(struct fuzz *f, u32 len)
 	return len;
 }
 
+static u32 fuzz_scheduling(struct fuzz *f)
+{
+	__be32 *in = (__be32 *)f->message;
+	void *context = in + VHCA_SCHEDULING_CONTEXT;
+
+	in[VHCA_SCHEDULING_HIERARCHY] = cpu_to_be32(SCHEDULING_HIERARCHY_NIC << 24);
+	MLX5_SET(scheduling_context, context, element_type,
+		 fuzz_one_in(f, 2) ? SCHEDULING_CONTEXT_ELEMENT_TYPE_TSAR :
+				     SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP);
+	MLX5_SET(scheduling_context, context, parent_element_id,
+		 fuzz_one_in(f, 4) ? 0 : fuzz_number(f, VHCA_GENERAL_OBJECT, f->uid));
+	return VHCA_SCHEDULING_CONTEXT * sizeof(*in) + MLX5_ST_SZ_BYTES(scheduling_context);
+}
+
 static u32 fuzz_general_object(struct fuzz *f, u32 len)
 {
-	static const u16 types[] = { MLX5_OBJ_TYPE_SW_ICM, VHCA_OBJ_RESERVED_QPN, 0xd };
+	static const u16 types[] = {
+		MLX5_OBJ_TYPE_SW_ICM, VHCA_OBJ_RESERVED_QPN, VHCA_OBJ_SCHEDULING, 0xd,
+	};
+	u16 type = fuzz_one_in(f, 4) ? fuzz_value(f) : types[fuzz_below(f, ARRAY_SIZE(types))];
 	u32 longest = MLX5_ST_SZ_BYTES(create_sw_icm_in);
 	void *in = f->message;
 
-	MLX5_SET(general_obj_in_cmd_hdr, in, obj_type,
-		 fuzz_one_in(f, 4) ? fuzz_value(f) : types[fuzz_below(f, 3)]);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_type, type);
 	MLX5_SET(general_obj_in_cmd_hdr, in, obj_id,
 		 fuzz_number(f, VHCA_GENERAL_OBJECT, f->uid));
 	if (fuzz_one_in(f, 8))
 		return len;
+	if (type == VHCA_OBJ_SCHEDULING)
+		return max(len, fuzz_scheduling(f));
 	MLX5_SET64(create_sw_icm_in, in, sw_icm.sw_icm_start_addr,
 		   (u64)(1 + fuzz_below(f, 4)) << 32 | fuzz_below(f, 64) << 12);
 	MLX5_SET(create_sw_icm_in, in, sw_icm.log_sw_icm_size, 12 + fuzz_below(f, 8));
@@ -628,6 +647,7 @@ static u32 fuzz_body(struct fuzz *f, u16 opcode, enum vhca_kind kind, u32 len)
 	case MLX5_CMD_OP_MODIFY_MEMIC:
 		return fuzz_memic(f, len);
 	case MLX5_CMD_OP_CREATE_GENERAL_OBJECT:
+	case MLX5_CMD_OP_MODIFY_GENERAL_OBJECT:
 	case MLX5_CMD_OP_DESTROY_GENERAL_OBJECT:
 		return fuzz_general_object(f, len);
 	case MLX5_CMD_OP_PAGE_FAULT_RESUME:
@@ -666,6 +686,7 @@ static bool fuzz_user_may(const struct vhca_command *row)
 {
 	switch (row->opcode) {
 	case MLX5_CMD_OP_CREATE_GENERAL_OBJECT:
+	case MLX5_CMD_OP_MODIFY_GENERAL_OBJECT:
 	case MLX5_CMD_OP_CREATE_MKEY:
 	case MLX5_CMD_OP_CREATE_CQ:
 	case MLX5_CMD_OP_ALLOC_PD:
