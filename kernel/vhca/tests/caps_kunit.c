@@ -6,6 +6,7 @@
 #include <linux/sizes.h>
 
 #include "device_kunit.h"
+#include "scheduling.h"
 
 #define PAGE		MLX5_UN_SZ_BYTES(hca_cap_union)
 #define QUERY_HEADER	MLX5_BYTE_OFF(query_hca_cap_out, capability)
@@ -144,7 +145,8 @@ static void caps_agree_with_ledger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET64(cmd_hca_cap, cap, general_obj_types),
 			MLX5_GENERAL_OBJ_TYPES_CAP_VIRTIO_NET_Q |
 			MLX5_GENERAL_OBJ_TYPES_CAP_SW_ICM |
-			BIT_ULL(VHCA_OBJ_RESERVED_QPN));
+			BIT_ULL(VHCA_OBJ_SCHEDULING) | BIT_ULL(VHCA_OBJ_RESERVED_QPN) |
+			BIT_ULL(VHCA_OBJ_AV_QP_MAPPING));
 }
 
 /* All that is maximal can be chosen, and so can nothing at all. */
