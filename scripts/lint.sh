@@ -48,7 +48,7 @@ check_spdx()
 	return $bad
 }
 
-# What the virtual HCA knows and complains of is in its documentation.
+# What the virtual HCA knows and complains of is in its documentation, and so is the lab.
 check_documentation()
 {
 	local text=Documentation/vhca.rst bad=0 commands violations word
@@ -61,6 +61,12 @@ check_documentation()
 	fi
 	for word in $commands $violations; do
 		grep -qwF -- "$word" "$text" || { echo "$text: nothing of $word"; bad=1; }
+	done
+	text=Documentation/lab.rst
+	for word in scripts/lab/*.sh; do
+		word=${word##*/}
+		[ "$word" = lib.sh ] || grep -q "^$word " "$text" ||
+			{ echo "$text: nothing of $word"; bad=1; }
 	done
 	return $bad
 }
