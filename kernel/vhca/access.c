@@ -71,18 +71,23 @@ struct vhca_stride {
  * @pd: protection domain of the queue pair
  * @qpn: number of the queue pair
  * @write: to memory; else from it
+ * @right: that the keys behind an indirect one have to grant
  * @data: where the next bytes go or come from; NULL to copy nothing
  * @steps: how many entries of indirect keys may still be looked at
  * @absent: it cannot go on as a translation is not present
+ * @error: the first signature that is wrong
  */
 struct vhca_walk {
 	struct vhca	*v;
 	u32		pd;
 	u32		qpn;
 	bool		write;
+	u8		right;
 	void		*data;
 	unsigned int	steps;
 	bool		absent;
+
+	struct vhca_signature_error error;
 };
 
 static bool vhca_walk_key(struct vhca_walk *w, const struct vhca_access *access,
@@ -229,7 +234,7 @@ static bool vhca_walk_entry(struct vhca_walk *w, u32 key, u64 va, u64 offset,
 {
 	const struct vhca_access access = {
 		.key	 = key,
-		.right	 = w->write ? VHCA_LOCAL_WRITE : VHCA_LOCAL_READ,
+		.right	 = w->right,
 		.pd	 = w->pd,
 		.qpn	 = w->qpn,
 		.address = va + offset,
@@ -312,6 +317,76 @@ static bool vhca_walk_klm(struct vhca_walk *w, const struct vhca_mkey *mkey,
 	return !len;
 }
 
+/*
+ * A block of data is complete: read it and what stands behind it, or write that.  What was
+ * written is read by the right to write.
+ */
+static bool vhca_walk_signature(struct vhca_walk *w, struct vhca_mkey *mkey,
+				const struct vhca_signature *s, u64 block, u64 address)
+{
+	u8 *data = w->v->signed_block, *signature = data + s->block;
+	struct vhca_walk sub = *w;
+	u64 expected, actual;
+	u16 syndrome;
+	bool done;
+
+	sub.write = false;
+	sub.data = data;
+	w->v->poll_bytes += s->block * BITS_PER_BYTE;
+	done = vhca_walk_klm(&sub, mkey, address, s->block, 0);
+	if (done) {
+		expected = vhca_signature_make(s, block, data);
+		sub.write = w->write;
+		sub.data = signature;
+		if (w->write)
+			vhca_signature_store(s, expected, signature);
+		done = vhca_walk_klm(&sub, mkey, address + s->block, s->bytes, 0);
+	}
+	w->steps = sub.steps;
+	w->absent = sub.absent;
+	if (!done || w->write || w->error.mkey)
+		return done;
+	actual = vhca_signature_load(s, signature);
+	syndrome = vhca_signature_compare(s, expected, actual);
+	if (syndrome)
+		w->error = (struct vhca_signature_error) {
+			.mkey	  = mkey,
+			.syndrome = syndrome,
+			.expected = expected,
+			.actual	  = actual,
+			.offset	  = block * s->block,
+		};
+	return true;
+}
+
+/* Behind a key with signatures: they stand between the blocks of data, and are not counted. */
+static bool vhca_walk_signed(struct vhca_walk *w, struct vhca_mkey *mkey, u64 address, u64 len)
+{
+	u64 start = MLX5_GET64(mkc, mkey->context, start_addr);
+	u64 offset = address - start;
+	struct vhca_signature s;
+
+	if (!vhca_signature_of(w->v, mkey, &s))
+		return false;
+	if (!s.block)
+		return vhca_walk_klm(w, mkey, address, len, 0);
+	while (len) {
+		u32 done;
+		u64 block = div_u64_rem(offset, s.block, &done);
+		u64 n = min(len, (u64)s.block - done);
+		u64 at = start + block * (s.block + s.bytes);
+
+		if (!vhca_walk_klm(w, mkey, at + done, n, 0))
+			return false;
+		if (w->data && done + n == s.block &&
+		    !vhca_walk_signature(w, mkey, &s, block, at))
+			return false;
+		offset += n;
+		len -= n;
+	}
+	return true;
+}
+
 static bool vhca_walk_ksm(struct vhca_walk *w, const struct vhca_mkey *mkey,
 			  u64 address, u64 len, unsigned int depth)
 {
@@ -355,7 +430,10 @@ static bool vhca_walk_key(struct vhca_walk *w, const struct vhca_access *access,
 		return vhca_walk_physical(w, w->v->params.bar_phys + address,
 					  len);
 	case MLX5_MKC_ACCESS_MODE_KLMS:
-		return vhca_walk_klm(w, mkey, address, len, depth);
+		if (!MLX5_GET(mkc, mkey->context, bsf_en))
+			return vhca_walk_klm(w, mkey, address, len, depth);
+		/* Not behind another one, whose blocks are others. */
+		return !depth && vhca_walk_signed(w, mkey, address, len);
 	case MLX5_MKC_ACCESS_MODE_KSM:
 		return vhca_walk_ksm(w, mkey, address, len, depth);
 	default:
@@ -371,6 +449,7 @@ static bool vhca_access_walk(struct vhca *v, struct vhca_access *access,
 		.pd	= access->pd,
 		.qpn	= access->qpn,
 		.write	= write,
+		.right	= write ? VHCA_LOCAL_WRITE : VHCA_LOCAL_READ,
 		.data	= data,
 		.steps	= VHCA_MAX_STEPS,
 	};
@@ -378,6 +457,8 @@ static bool vhca_access_walk(struct vhca *v, struct vhca_access *access,
 	bool done = !access->len || vhca_walk_key(&w, access, 0);
 
 	access->absent = w.absent;
+	if (w.error.mkey)
+		vhca_signature_report(v, access->qpn, &w.error);
 	/* To go through a list takes time, though no byte of data moves. */
 	v->poll_bytes += (VHCA_MAX_STEPS - w.steps) * sizeof(struct mlx5_klm);
 	return done;

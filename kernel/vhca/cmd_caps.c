@@ -78,6 +78,22 @@ static void vhca_caps_copy(void *cap)
 }
 
 /*
+ * Signatures of memory keys, for which libmlx5 also wants sigerr_domain_and_sig_type, at
+ * 0x480, and sigerr_cqe; sig_crc32c is at 0x148, sig_block_4048 at 0x1f0.
+ */
+static void vhca_caps_signature(void *cap)
+{
+	static const u16 bits[] = { 0x480, 0x212, 0x148, 0x1f0 };
+	__be32 *dwords = cap;
+	unsigned int i;
+
+	SET_GEN(sho, 1);
+	SET_GEN(drain_sigerr, 1);
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
+		dwords[bits[i] / 32] |= cpu_to_be32(BIT(31 - bits[i] % 32));
+}
+
+/*
  * The port is one of several links, of which a queue pair can name the one that it sends by;
  * rts2rts_lag_tx_port_affinity has no name in mlx5_ifc.h.
  */
@@ -250,6 +266,7 @@ int vhca_caps_init(struct vhca *v)
 	vhca_caps_features(v, vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_copy(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_links(vhca_cap(max, MLX5_CAP_GENERAL));
+	vhca_caps_signature(vhca_cap(max, MLX5_CAP_GENERAL));
 	vhca_caps_reserved_qpn(vhca_cap(max, MLX5_CAP_GENERAL_2));
 	vhca_caps_ordering(max);
 	vhca_caps_scheduling(max);

@@ -12,6 +12,9 @@
 /* rq_type of qpc: a receive queue of the QP's own, behind the doorbell; a shared one. */
 #define VHCA_RQ_REGULAR		0
 #define VHCA_RQ_SHARED		1
+/* Of opt_param_mask: what becomes of the send queue when a signature is wrong. */
+#define VHCA_OPTPAR_DRAIN_SIGERR	BIT(11)
+
 /* log_rq_stride of qpc is in units of 16 bytes. */
 #define VHCA_LOG_RQ_UNIT	4
 
@@ -52,6 +55,8 @@ static const char *vhca_qp_state_name(u8 state)
 		return "rtr";
 	case MLX5_QP_STATE_RTS:
 		return "rts";
+	case MLX5_QP_STATE_SQD:
+		return "sqd";
 	case MLX5_QP_STATE_ERR:
 		return "err";
 	default:
@@ -265,6 +270,8 @@ static void vhca_qp_take_optional(u32 *take, u32 mask)
 		MLX5_SET(qpc, take, primary_address_path.vhca_port_num, ~0);
 	if (mask & MLX5_QP_OPTPAR_PM_STATE)
 		MLX5_SET(qpc, take, pm_state, ~0);
+	if (mask & VHCA_OPTPAR_DRAIN_SIGERR)
+		MLX5_SET(qpc, take, drain_sigerr, ~0);
 	if (mask & MLX5_QP_OPTPAR_LAG_TX_AFF)
 		MLX5_SET(qpc, take, lag_tx_port_affinity, ~0);
 	if (mask & MLX5_QP_OPTPAR_ALT_ADDR_PATH)
@@ -389,6 +396,8 @@ static u8 vhca_qp_next_state(const struct vhca_qp *qp, u16 opcode, u8 *next)
 		  MLX5_QP_STATE_RTS },
 		{ MLX5_CMD_OP_RTS2RTS_QP, MLX5_QP_STATE_RTS,
 		  MLX5_QP_STATE_RTS },
+		{ MLX5_CMD_OP_SQD_RTS_QP, MLX5_QP_STATE_SQD,
+		  MLX5_QP_STATE_RTS },
 		{ MLX5_CMD_OP_SQERR2RTS_QP, MLX5_QP_STATE_SQER,
 		  MLX5_QP_STATE_RTS },
 	};
@@ -453,6 +462,7 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
 		qp->rq_ci = 0;
 		qp->message.active = false;
 		qp->message.away = false;
+		qp->draining = false;
 		qp->reception.active = false;
 		qp->nr_failed_streams = 0;
 		break;
@@ -472,8 +482,9 @@ u8 vhca_cmd_modify_qp(struct vhca *v, struct vhca_cmd *cmd)
  * @v: the device
  * @cmd: the command, query_qp_in
  *
- * The context is what the driver has set, with the current state and sequence
- * numbers, which count pieces of messages; counters are not kept.
+ * The context is what the driver has set, with the current state, how much of the send
+ * queue is done, and sequence numbers, which count pieces of messages; other counters are
+ * not kept.
  *
  * Return: MLX5_CMD_STAT_*
  */
@@ -500,6 +511,7 @@ u8 vhca_cmd_query_qp(struct vhca *v, struct vhca_cmd *cmd)
 	MLX5_SET(qpc, qpc, state, qp->state);
 	MLX5_SET(qpc, qpc, next_send_psn, qp->message.psn);
 	MLX5_SET(qpc, qpc, next_rcv_psn, qp->reception.psn);
+	MLX5_SET(qpc, qpc, hw_sq_wqebb_counter, qp->sq_ci);
 	return MLX5_CMD_STAT_OK;
 }
 

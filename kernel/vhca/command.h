@@ -182,6 +182,9 @@ u8 vhca_cmd_query_srq(struct vhca *v, struct vhca_cmd *cmd);
 /* cmd_uar.c */
 u8 vhca_cmd_alloc_uar(struct vhca *v, struct vhca_cmd *cmd);
 
+/* cmd_psv.c */
+u8 vhca_cmd_create_psv(struct vhca *v, struct vhca_cmd *cmd);
+
 /* cmd_rate.c */
 u8 vhca_cmd_set_pp_rate_limit(struct vhca *v, struct vhca_cmd *cmd);
 

@@ -13,6 +13,7 @@ static const struct vhca_kind_info *const vhca_kinds[VHCA_KINDS] = {
 	[VHCA_QP]		= &vhca_qp_kind,
 	[VHCA_SQ]		= &vhca_sq_kind,
 	[VHCA_MKEY]		= &vhca_mkey_kind,
+	[VHCA_PSV]		= &vhca_psv_kind,
 	[VHCA_PD]		= &vhca_pd_kind,
 	[VHCA_UAR]		= &vhca_uar_kind,
 	[VHCA_XRCD]		= &vhca_xrcd_kind,

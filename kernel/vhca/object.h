@@ -24,6 +24,7 @@ enum vhca_kind {
 	VHCA_QP,
 	VHCA_SQ,
 	VHCA_MKEY,
+	VHCA_PSV,
 	VHCA_PD,
 	VHCA_UAR,
 	VHCA_XRCD,
@@ -134,6 +135,7 @@ extern const struct vhca_kind_info vhca_cq_kind;
 extern const struct vhca_kind_info vhca_qp_kind;
 extern const struct vhca_kind_info vhca_sq_kind;
 extern const struct vhca_kind_info vhca_mkey_kind;
+extern const struct vhca_kind_info vhca_psv_kind;
 extern const struct vhca_kind_info vhca_pd_kind;
 extern const struct vhca_kind_info vhca_uar_kind;
 extern const struct vhca_kind_info vhca_xrcd_kind;

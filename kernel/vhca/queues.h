@@ -315,6 +315,7 @@ struct vhca_reception {
  * @state: MLX5_QP_STATE_*
  * @privileged: the driver's own; it may use physical addresses
  * @copies: it takes requests to copy memory
+ * @draining: a signature was wrong, and it stops behind the request that it was in
  * @failed_streams: of a DCI: streams that have failed
  * @nr_failed_streams: how many
  * @groups: multicast groups that it is in
@@ -344,6 +345,7 @@ struct vhca_qp {
 	u8			state;
 	bool			privileged;
 	bool			copies;
+	bool			draining;
 	u16			failed_streams[BIT(VHCA_LOG_MAX_FAILED_STREAMS)];
 	u8			nr_failed_streams;
 	u16			groups;
@@ -443,12 +445,16 @@ enum vhca_reply vhca_responder_give_up(struct vhca *v, struct vhca_qp *qp,
  * @xlt: the translations: MTT (8 bytes) or KLM/KSM (16 bytes), as the driver
  *	gives them
  * @octowords: size of @xlt in units of 16 bytes
+ * @bsf: its block signature format, if bsf_en says so
+ * @signature_failed: its owner knows of a wrong signature
  */
 struct vhca_mkey {
 	struct vhca_object	object;
 	u32			context[MLX5_ST_SZ_DW(mkc)];
 	__be64			*xlt;
 	u32			octowords;
+	struct mlx5_bsf		bsf;
+	bool			signature_failed;
 };
 
 u8 vhca_mkey_mode(const struct vhca_mkey *mkey);

@@ -50,7 +50,8 @@ static u8 vhca_target_service(u8 service)
 static bool vhca_responder_hears(const struct vhca_qp *qp, const struct vhca_packet *packet)
 {
 	return packet->sent >= qp->life &&
-	       (qp->state == MLX5_QP_STATE_RTR || qp->state == MLX5_QP_STATE_RTS);
+	       (qp->state == MLX5_QP_STATE_RTR || qp->state == MLX5_QP_STATE_RTS ||
+		qp->state == MLX5_QP_STATE_SQD);
 }
 
 static bool vhca_responder_has_qkey(const struct vhca_qp *qp, const struct vhca_packet *packet)

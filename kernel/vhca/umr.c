@@ -75,6 +75,27 @@ static bool vhca_umr_check(const struct vhca_qp *qp,
 	       MLX5_GET(mkc, mkey->context, qpn) == qp->object.id;
 }
 
+/*
+ * The block signature format behind the translations, where its number of octowords is not
+ * their offset; NULL if there is none.  Returns false if it cannot be what the driver means.
+ */
+static bool vhca_umr_bsf(const struct vhca_mkey *mkey, const struct vhca_umr_wqe *wqe, u32 len,
+			 const struct mlx5_bsf **bsf)
+{
+	u32 at = sizeof(*wqe) + be16_to_cpu(wqe->umr.xlt_octowords) * VHCA_OCTOWORD;
+	u32 octowords = be16_to_cpu(wqe->umr.bsf_octowords);
+
+	*bsf = NULL;
+	if (wqe->umr.flags & MLX5_UMR_TRANSLATION_OFFSET_EN || !octowords)
+		return true;
+	if (octowords != VHCA_BSF_OCTOWORDS || !(wqe->umr.flags & MLX5_UMR_INLINE) ||
+	    MLX5_GET(mkc, mkey->context, bsf_octword_size) < octowords ||
+	    len < at + sizeof(**bsf))
+		return false;
+	*bsf = (const void *)wqe + at;
+	return true;
+}
+
 /* The protection domain that a queue pair reads translations in. */
 static u32 vhca_umr_pd(struct vhca *v, const struct vhca_qp *qp, u32 lkey)
 {
@@ -136,6 +157,10 @@ static void vhca_umr_context(void *to, const void *from, u64 mask)
 		MLX5_SET(mkc, take, log_page_size, ~0);
 	if (mask & MLX5_MKEY_MASK_PD)
 		MLX5_SET(mkc, take, pd, ~0);
+	if (mask & MLX5_MKEY_MASK_EN_SIGERR)
+		MLX5_SET(mkc, take, expected_sigerr_count, ~0);
+	if (mask & MLX5_MKEY_MASK_BSF_EN)
+		MLX5_SET(mkc, take, bsf_en, ~0);
 	if (mask & MLX5_MKEY_MASK_EN_RINVAL)
 		MLX5_SET(mkc, take, en_rinval, ~0);
 	if (mask & MLX5_MKEY_MASK_KEY)
@@ -177,6 +202,7 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 		    u32 len)
 {
 	const struct vhca_umr_wqe *w = wqe;
+	const struct mlx5_bsf *bsf;
 	struct vhca_object *object;
 	struct vhca_mkey *mkey;
 	u32 key, octowords;
@@ -203,6 +229,8 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 	}
 	if (!vhca_umr_may_use(qp, mkey) || !vhca_umr_check(qp, mkey, w))
 		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
+	if (!vhca_umr_bsf(mkey, w, len, &bsf))
+		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	free = vhca_mkey_free(mkey);
 	/* CHECK_FREE: fail if it is free; CHECK_NOT_FREE: if it is not. */
 	if ((w->umr.flags & MLX5_UMR_CHECK_FREE && free) ||
@@ -227,6 +255,10 @@ u8 vhca_umr_execute(struct vhca *v, struct vhca_qp *qp, const void *wqe,
 	}
 	vhca_umr_context(mkey->context, w->mkc,
 			 be64_to_cpu(w->umr.mkey_mask));
+	if (bsf)
+		mkey->bsf = *bsf;
+	if (bsf || be64_to_cpu(w->umr.mkey_mask) & MLX5_MKEY_MASK_EN_SIGERR)
+		mkey->signature_failed = false;
 	vhca_mkey_check_pd(v, mkey, qp->object.id);
 	return 0;
 }

@@ -37,6 +37,7 @@
 #include "queues.h"
 #include "record.h"
 #include "root.h"
+#include "signature.h"
 
 /*
  * BAR0.  The device is told apart by offset alone; what lies between is not
@@ -321,6 +322,7 @@ enum vhca_gap {
  * @ledger: all objects
  * @deaths: the last objects that are gone
  * @recorder: all that happened
+ * @signed_block: a block of data and its signature, while that is made or checked
  * @stats: totals
  * @port: where packets arrive
  * @page_faults: page faults that queue pairs wait for
@@ -393,6 +395,7 @@ struct vhca {
 	struct vhca_deaths	deaths;
 	struct vhca_recorder	recorder;
 	struct vhca_stats	stats;
+	u8			signed_block[VHCA_SIGNED_BLOCK + VHCA_MAX_SIGNATURE];
 	struct vhca_port	port;
 	struct vhca_page_faults	page_faults;
 	u32			port_caps;

@@ -121,6 +121,8 @@ static u8 vhca_work_execute(struct vhca *v, struct vhca_qp *qp)
 		return 0;
 	case MLX5_OPCODE_UMR:
 		return vhca_umr_execute(v, qp, m->wqe, m->wqe_len);
+	case MLX5_OPCODE_SET_PSV:
+		return vhca_psv_set(v, qp, m->wqe, m->wqe_len);
 	case VHCA_OPCODE_COPY:
 		return vhca_copy_execute(v, qp, m->wqe, m->wqe_len);
 	}
@@ -192,11 +194,24 @@ static bool vhca_message_send(struct vhca *v, struct vhca_qp *qp)
 	return true;
 }
 
+/* A queue pair that is to stop does so when its request is done, and says so. */
+static void vhca_send_queue_drain(struct vhca *v, struct vhca_qp *qp)
+{
+	if (!qp->draining || qp->message.active)
+		return;
+	qp->draining = false;
+	if (qp->state != MLX5_QP_STATE_RTS)
+		return;
+	qp->state = MLX5_QP_STATE_SQD;
+	vhca_eq_post_qp_event(v, MLX5_EVENT_TYPE_SQ_DRAINED, qp->object.id);
+}
+
 static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 {
 	unsigned int taken = 0;
 	u16 pi, posted;
 
+	vhca_send_queue_drain(v, qp);
 	if (!qp->has_sq || (qp->state != MLX5_QP_STATE_RTS &&
 			    qp->state != MLX5_QP_STATE_ERR))
 		return false;
@@ -206,7 +221,7 @@ static bool vhca_send_queue_poll(struct vhca *v, struct vhca_qp *qp)
 	pi = vhca_doorbell(&qp->doorbell[MLX5_SND_DBR]);
 	/* The requests are complete when the record counts them. */
 	smp_rmb();
-	while (!qp->message.active && (posted = pi - qp->sq_ci) &&
+	while (!qp->message.active && !qp->draining && (posted = pi - qp->sq_ci) &&
 	       taken < VHCA_WORK_BATCH &&
 	       (!taken || v->poll_bytes < VHCA_POLL_BYTES)) {
 		if (posted > BIT(qp->log_sq)) {

@@ -58,6 +58,7 @@ static void command_find_partners(struct kunit *test)
 		{ "CREATE_QP", "DESTROY_QP", VHCA_QP },
 		{ "CREATE_SQ", "DESTROY_SQ", VHCA_SQ },
 		{ "CREATE_MKEY", "DESTROY_MKEY", VHCA_MKEY },
+		{ "CREATE_PSV", "DESTROY_PSV", VHCA_PSV },
 		{ "ALLOC_PD", "DEALLOC_PD", VHCA_PD },
 		{ "ALLOC_UAR", "DEALLOC_UAR", VHCA_UAR },
 		{ "ALLOC_XRCD", "DEALLOC_XRCD", VHCA_XRCD },

@@ -426,6 +426,7 @@ static u32 fuzz_create_mkey(struct fuzz *f, u32 len)
 		   fuzz_below(f, 4 * VHCA_PAGE_SIZE));
 	MLX5_SET(mkc, mkc, log_page_size, fuzz_one_in(f, 8) ? fuzz_below(f, 64) :
 							      VHCA_PAGE_SHIFT);
+	MLX5_SET(mkc, mkc, bsf_octword_size, fuzz_one_in(f, 2) ? VHCA_BSF_OCTOWORDS : 0);
 	/* All that a key can have would be a lot to clear. */
 	MLX5_SET(mkc, mkc, translations_octword_size, fuzz_one_in(f, 256) ? fuzz_value(f) :
 		 fuzz_below(f, 2 * given / VHCA_OCTOWORD + 4));
@@ -603,6 +604,13 @@ static u32 fuzz_caps(struct fuzz *f, u32 len)
 	return len;
 }
 
+static u32 fuzz_create_psv(struct fuzz *f, u32 len)
+{
+	MLX5_SET(create_psv_in, f->message, num_psv, f->uid ? 1 : fuzz_below(f, 6));
+	MLX5_SET(create_psv_in, f->message, pd, fuzz_number(f, VHCA_PD, f->uid));
+	return len;
+}
+
 static u32 fuzz_group(struct fuzz *f, u32 len)
 {
 	MLX5_SET(attach_to_mcg_in, f->message, qpn, fuzz_number(f, VHCA_QP, f->uid));
@@ -628,12 +636,15 @@ static u32 fuzz_body(struct fuzz *f, u16 opcode, enum vhca_kind kind, u32 len)
 	case MLX5_CMD_OP_RTR2RTS_QP:
 	case MLX5_CMD_OP_RTS2RTS_QP:
 	case MLX5_CMD_OP_SQERR2RTS_QP:
+	case MLX5_CMD_OP_SQD_RTS_QP:
 	case MLX5_CMD_OP_2ERR_QP:
 	case MLX5_CMD_OP_2RST_QP:
 	case MLX5_CMD_OP_QUERY_QP:
 		return fuzz_modify_qp(f, len);
 	case MLX5_CMD_OP_CREATE_MKEY:
 		return fuzz_create_mkey(f, len);
+	case MLX5_CMD_OP_CREATE_PSV:
+		return fuzz_create_psv(f, len);
 	case MLX5_CMD_OP_CREATE_DCT:
 		return fuzz_create_dct(f, len);
 	case MLX5_CMD_OP_CREATE_RMP:
@@ -688,6 +699,7 @@ static bool fuzz_user_may(const struct vhca_command *row)
 	case MLX5_CMD_OP_CREATE_GENERAL_OBJECT:
 	case MLX5_CMD_OP_MODIFY_GENERAL_OBJECT:
 	case MLX5_CMD_OP_CREATE_MKEY:
+	case MLX5_CMD_OP_CREATE_PSV:
 	case MLX5_CMD_OP_CREATE_CQ:
 	case MLX5_CMD_OP_ALLOC_PD:
 	case MLX5_CMD_OP_CREATE_RMP:
@@ -705,6 +717,7 @@ static bool fuzz_user_may(const struct vhca_command *row)
 	case MLX5_CMD_OP_RTR2RTS_QP:
 	case MLX5_CMD_OP_RTS2RTS_QP:
 	case MLX5_CMD_OP_SQERR2RTS_QP:
+	case MLX5_CMD_OP_SQD_RTS_QP:
 	case MLX5_CMD_OP_2ERR_QP:
 	case MLX5_CMD_OP_2RST_QP:
 	case MLX5_CMD_OP_ARM_XRC_SRQ:
@@ -718,6 +731,7 @@ static bool fuzz_user_may(const struct vhca_command *row)
 	case MLX5_CMD_OP_QUERY_ADAPTER:
 	case MLX5_CMD_OP_QUERY_ISSI:
 	case MLX5_CMD_OP_DESTROY_MKEY:
+	case MLX5_CMD_OP_DESTROY_PSV:
 	case MLX5_CMD_OP_DESTROY_CQ:
 	case MLX5_CMD_OP_DESTROY_QP:
 	case MLX5_CMD_OP_DESTROY_DCT:
@@ -784,6 +798,7 @@ static void fuzz_as_driver_sends(struct fuzz *f, const struct vhca_command *row)
 		break;
 	case MLX5_CMD_OP_CREATE_GENERAL_OBJECT:
 	case MLX5_CMD_OP_CREATE_DCT:
+	case MLX5_CMD_OP_CREATE_PSV:
 	case MLX5_CMD_OP_ALLOC_PD:
 	case MLX5_CMD_OP_ALLOC_XRCD:
 	case MLX5_CMD_OP_ALLOC_FLOW_COUNTER:

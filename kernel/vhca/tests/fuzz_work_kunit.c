@@ -141,6 +141,34 @@ static u32 fuzz_remote(struct fuzz *f, void *at)
 	return sizeof(*raddr);
 }
 
+/* A format of signatures that the owner of a key may have meant. */
+static u32 fuzz_bsf(struct fuzz *f, void *at)
+{
+	static const u8 formats[] = { 0x20, 0x40, 0 };
+	struct mlx5_bsf *bsf = at;
+
+	memset(bsf, 0, sizeof(*bsf));
+	bsf->basic.check_byte_mask = fuzz_value(f);
+	bsf->basic.mem.bs_selector = fuzz_one_in(f, 4) ? fuzz_value(f) : 1 + fuzz_below(f, 2);
+	bsf->basic.m_bfs_psv = cpu_to_be32(formats[fuzz_below(f, ARRAY_SIZE(formats))] << 24 |
+					   fuzz_number(f, VHCA_PSV, f->uid));
+	bsf->m_inl.vld_refresh = cpu_to_be16(BIT(15));
+	bsf->m_inl.sig_type = 1 + fuzz_below(f, 2);
+	bsf->m_inl.dif_inc_ref_guard_check = fuzz_value(f);
+	return sizeof(*bsf);
+}
+
+static u32 fuzz_psv(struct fuzz *f, void *at)
+{
+	struct mlx5_seg_set_psv *set = at;
+
+	*set = (struct mlx5_seg_set_psv) {
+		.psv_num = cpu_to_be32(fuzz_number(f, VHCA_PSV, f->uid)),
+		.transient_sig = cpu_to_be32(fuzz_value(f)),
+	};
+	return sizeof(*set);
+}
+
 /* A key that leads to other keys, mostly, as only that is a user's to change. */
 static u32 fuzz_window(struct fuzz *f)
 {
@@ -191,6 +219,12 @@ static u32 fuzz_umr(struct fuzz *f, void *wqe)
 	}
 	n = fuzz_translations(f, wqe + at, mode, FUZZ_MAX_WQE / 4);
 	umr->xlt_octowords = cpu_to_be16(n / VHCA_OCTOWORD + fuzz_one_in(f, 16));
+	if (fuzz_one_in(f, 4)) {
+		umr->bsf_octowords = cpu_to_be16(VHCA_BSF_OCTOWORDS + fuzz_one_in(f, 16));
+		umr->mkey_mask |= cpu_to_be64(MLX5_MKEY_MASK_BSF_EN);
+		MLX5_SET(mkc, mkc, bsf_en, 1);
+		n += fuzz_bsf(f, wqe + at + n);
+	}
 	return at + n;
 }
 
@@ -200,7 +234,7 @@ static u8 fuzz_opcode(struct fuzz *f)
 		MLX5_OPCODE_NOP, MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM,
 		MLX5_OPCODE_SEND_INVAL, MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM,
 		MLX5_OPCODE_RDMA_READ, MLX5_OPCODE_ATOMIC_CS, MLX5_OPCODE_ATOMIC_FA,
-		MLX5_OPCODE_UMR, VHCA_OPCODE_COPY,
+		MLX5_OPCODE_UMR, MLX5_OPCODE_SET_PSV, VHCA_OPCODE_COPY,
 	};
 
 	return fuzz_one_in(f, 64) ? fuzz_value(f) : opcodes[fuzz_below(f, ARRAY_SIZE(opcodes))];
@@ -219,6 +253,8 @@ static u32 fuzz_request(struct fuzz *f, const struct vhca_qp *qp, void *wqe)
 	ctrl->imm = cpu_to_be32(fuzz_place(f).key);
 	if (opcode == MLX5_OPCODE_UMR)
 		return fuzz_umr(f, wqe);
+	if (opcode == MLX5_OPCODE_SET_PSV)
+		return at + fuzz_psv(f, wqe + at);
 	if (opcode == VHCA_OPCODE_COPY) {
 		ctrl->opmod_idx_opcode |= cpu_to_be32(FUZZ_OPMOD_COPY);
 		at += FUZZ_SEGMENT;
