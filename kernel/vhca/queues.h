@@ -104,7 +104,7 @@ u8 vhca_umem_doorbell(struct vhca *v, struct vhca_object *user,
 #define VHCA_MODIFY_QP_EXT	(0x40 / 32)	/* qpc_ext, the top bit */
 #define VHCA_MODIFY_QP_EXT_MASK	(0x860 / 32)	/* opt_param_mask_95_32, the lower half */
 #define VHCA_MODIFY_QP_EXT_DATA	(0x880 / 32)	/* qpc_data_ext */
-#define VHCA_MODIFY_QP_EXT_GROUPS	(0x8a0 / 32)	/* of what is asked, and of what is answered */
+#define VHCA_MODIFY_QP_EXT_GROUPS	(0x8a0 / 32)	/* to ask by, and to answer by */
 #define VHCA_QPC_EXT_MMO	BIT(29)
 #define VHCA_QPC_EXT_STREAM	0xffff
 #define VHCA_OPTPAR_EXT_STREAM	BIT(0)
