@@ -12,7 +12,8 @@
 #   @boot RELEASE SECONDS   @loaded MILLISECONDS   @failed WHAT
 #   @begin PROGRAM TIMEOUT  @end PROGRAM           @taint PROGRAM OLD NEW
 #   @locks PROGRAM          lockdep gave up, the rest needs a fresh guest
-#   @leak PROGRAM SIZE FUNCTION...   kmemleak's finding, the inner function first
+#   @leak PROGRAM[,PROGRAM...] SIZE FUNCTION...   kmemleak's finding after these programs,
+#                           the inner function first
 #   @events PROGRAM BASE64   a part of the gzipped events of a program that has failed
 #   @coverage BASE64        a part of an archive of gcov's files (with COVERAGE=1)
 # and on a third serial line @alive every few seconds, so that a hang is seen.
@@ -43,22 +44,37 @@ timeout_of()	# PROGRAM: what its settings file asks for; a kernel may be SLOW ti
 
 kmemleak=/sys/kernel/debug/kmemleak
 
-# What was there before, of others, is none of the next program's.
-forget_leaks()
+# A scan takes as long as many a program: it is done when so many seconds have gone by since
+# the last one, and at the end.
+leak_seconds=${LEAK_SECONDS:-60}
+leak_group='' leak_since=0
+
+uptime_seconds()
 {
-	[ ! -w $kmemleak ] || echo clear > $kmemleak
+	read -r up _ < /proc/uptime
+	echo "${up%.*}"
 }
 
-find_leaks()	# PROGRAM
+# What was there before, of others, is none of the next group's.
+forget_leaks()
+{
+	[ -w $kmemleak ] && [ -z "$leak_group" ] || return 0
+	echo clear > $kmemleak
+	leak_since=$(uptime_seconds)
+}
+
+find_leaks()	# PROGRAM, last if it is the last one
 {
 	[ -w $kmemleak ] || return 0
+	leak_group=$leak_group${leak_group:+,}$1
+	[ -n "${2:-}" ] || [ $(($(uptime_seconds) - leak_since)) -ge "$leak_seconds" ] || return 0
 	# What is younger than five seconds is not looked at; and what waits for a grace
 	# period, or for a worker, is not leaked.
 	sleep 6
 	# The runner judges each by itself.
 	echo "uobjscope: expect kmemleak: " > /dev/kmsg
 	echo scan > $kmemleak
-	awk -v program="$1" '
+	awk -v program="$leak_group" '
 		/^unreferenced object/ { say(); size = $5; gsub(/[^0-9]/, "", size) }
 		/^    \[</ { sub(/.*>\] */, ""); stack = stack " " name() }
 		/^    [a-zA-Z_][a-zA-Z0-9_.]*\+0x/ { stack = stack " " name() }
@@ -69,6 +85,7 @@ find_leaks()	# PROGRAM
 			size = stack = ""
 		}
 		END { say() }' $kmemleak
+	leak_group=
 }
 
 # What gcov has counted, of modules that were unloaded as well.  Its files have no size
@@ -96,7 +113,9 @@ echo "@boot $(uname -r) $up"
 . /uobjscope/record.sh
 
 cd /uobjscope/install || exit
+to_come=$(wc -l < /uobjscope/tests)
 while read -r test arguments; do
+	to_come=$((to_come - 1))
 	fresh_start
 	name=$test
 	case $arguments in
@@ -117,7 +136,10 @@ while read -r test arguments; do
 	forget_leaks
 	begin_recording "$name"
 	./run_kselftest.sh -o "$timeout" -t "$test" 2>&1 < /dev/null | tee /tmp/said
-	find_leaks "$name"
+	last=
+	# A fresh guest takes the rest if lockdep has given up.
+	[ $to_come != 0 ] && lockdep_is_on || last=last
+	find_leaks "$name" $last
 	[ -z "$arguments" ] || unset "$variable"
 	echo "uobjscope: program-end ${name#*:}" > /dev/kmsg
 	read -r new < /proc/sys/kernel/tainted

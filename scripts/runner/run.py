@@ -250,7 +250,7 @@ class Guest:
         elif word == "leak":
             text = leaks.unexpected(" ".join(rest[1:]), self.run.allowed_leaks, self.run.live)
             if text:
-                self.log.findings.append(((rest[0].split(":", 1)[1], None), text))
+                self.leak(rest[0].split(","), text)
         elif word == "coverage":
             path = os.path.join(self.run.results, f"coverage{self.name}.tar.gz")
             with open(path, "ab") as out:
@@ -269,6 +269,14 @@ class Guest:
             if self.leaves_traces:
                 self.log.leavings()
             self.deadline = None
+
+    def leak(self, labels, text):
+        """Of one of these programs: the last one answers for all."""
+        shorts = [label.split(":", 1)[1] for label in labels]
+        if len(labels) > 1:
+            text += f" (by one of {', '.join(shorts)})"
+        self.run.leak_groups[shorts[-1]] = labels
+        self.log.findings.append(((shorts[-1], None), text))
 
     def saw(self, test):
         """A result has come; it is shown at once."""
@@ -396,14 +404,16 @@ class SecondGuest(Guest):
 class LeakGuest(SecondGuest):
     """The guest in which a program that leaks is run again; kmemleak speaks after each test."""
 
-    def __init__(self, run, program, names):
-        super().__init__(run, f"-leaks-{program.short.split('@')[0]}",
-                         [(program, name) for name in names])
+    def __init__(self, run, program, again):
+        super().__init__(run, f"-leaks-{program.short.split('@')[0]}", again)
+
+    def append(self):
+        return f"{super().append()} LEAK_SECONDS=0"
 
     def leaks(self):
-        """{name of a test: what was found after it}."""
-        return {self.of[label][1]: test.reason for label, program in self.made.items()
-                for test in program.tests if LEAK in test.reason}
+        """[(program, name of a test, what was found after it)]."""
+        return [(*self.of[label], test.reason) for label, program in self.made.items()
+                for test in program.tests if LEAK in test.reason]
 
 
 class EventGuest(SecondGuest):
@@ -462,6 +472,7 @@ class Run:
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
         base = arguments.results or os.path.join(TOP, "results")
         self.suites_in = None   # the name of the guest in which KUnit runs
+        self.leak_groups = {}   # last of a group, short: labels of those that leak together
         self.results = os.path.join(base, f"{self.lane}-{stamp}-{os.getpid()}")
         os.makedirs(self.results)
         latest = os.path.join(base, "latest")
@@ -612,22 +623,31 @@ class Run:
         return [i for i in items if short(i.program) not in self.boots.leaves_out]
 
     def narrow_leaks(self):
-        """Whose test was it that leaked?  Asked of one program, as it takes long."""
+        """Whose test was it that leaked?  Asked of one program, or one group of programs after
+        which kmemleak spoke, as it takes long."""
         leaky = [p for p in self.programs for t in p.tests
                  if t.name == "kernel-log" and f"kernel log: {LEAK}" in t.reason]
         if not leaky or self.stopped or self.repeat > 1:
             return
         program = leaky[0]
-        names = [t.name for t in program.tests if t.status in (PASS, XFAIL)]
-        if is_script(program.name) or not names:
+        again = self.suspects(program)
+        if not again:
             return
-        self.progress.say(f"{program.short} leaks: its {len(names)} tests again, one by one")
-        guest = LeakGuest(self, program, names)
+        self.progress.say(f"{program.short} leaks, or what was before it: {len(again)} tests "
+                          "again, one by one")
+        guest = LeakGuest(self, program, again)
         guest.go()
-        for name, reason in guest.leaks().items():
-            program.find(name).fail(reason)
+        for suspect, name, reason in guest.leaks():
+            suspect.find(name).fail(reason)
         for other in dict.fromkeys(p.short for p in leaky[1:]):
             self.progress.say(f"{other} leaks as well: make run TESTS={other} tells which test")
+
+    def suspects(self, program):
+        """[(program, name of a test)] of all that may have leaked what was found after one."""
+        labels = self.leak_groups.get(program.short, [program.name])
+        return [(p, t.name) for p in self.programs
+                if p.name in labels and not is_script(p.name.split("@")[0])
+                for t in p.tests if t.status in (PASS, XFAIL)]
 
     def record_failures(self):
         """A test that has failed brings its events.  To record costs time, so it is done in a

@@ -20,8 +20,8 @@ from kernel_log import BOOT, KernelLog, is_report, is_unexpected, text_of   # no
 from lanes import lane                                                  # noqa: E402
 from machine import LabError                                            # noqa: E402
 from results import (FAIL, PASS, SKIP, XFAIL, Program, count,           # noqa: E402
-                     flaky_tests, notes_of)
-from run import Run                                                     # noqa: E402
+                     Test, flaky_tests, notes_of)
+from run import Guest, Run                                              # noqa: E402
 from selection import Item, parse_list, rounds, select                  # noqa: E402
 from side_by_side import run_all                                        # noqa: E402
 
@@ -556,6 +556,31 @@ class Lanes(unittest.TestCase):
         self.assertEqual(lane("7.2").abilities("slab_debug=FZPU"), {"slab_debug"})
         self.assertEqual(lane("debug").abilities("quiet"),
                          {"kasan", "failslab", "lockdep"})
+
+
+class LeaksOfGroups(unittest.TestCase):
+    def setUp(self):
+        self.run_ = Run.__new__(Run)
+        self.run_.leak_groups = {}
+        self.guest = Guest.__new__(Guest)
+        self.guest.run = self.run_
+        self.guest.log = KernelLog()
+
+    def test_last_one_answers(self):
+        self.guest.leak(["u:var"], "leak of 8 bytes")
+        self.guest.leak(["u:dm", "u:dm_share@2"], "leak of 9 bytes")
+        self.assertEqual(self.guest.log.findings,
+                         [(("var", None), "leak of 8 bytes"),
+                          (("dm_share@2", None), "leak of 9 bytes (by one of dm, dm_share@2)")])
+
+    def test_suspects_are_all_of_the_group(self):
+        self.run_.programs = [Program(name) for name in ("u:var", "u:dm", "u:a.sh", "u:attach")]
+        for program in self.run_.programs:
+            program.tests = [Test("good", PASS), Test("bad", FAIL, "it is")]
+        var, dm, _, attach = self.run_.programs
+        self.assertEqual(self.run_.suspects(var), [(var, "good")])
+        self.run_.leak_groups = {"attach": ["u:dm", "u:a.sh", "u:attach"]}
+        self.assertEqual(self.run_.suspects(attach), [(dm, "good"), (attach, "good")])
 
 
 class Leaks(unittest.TestCase):
