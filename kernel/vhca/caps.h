@@ -23,6 +23,18 @@ static inline void *vhca_cap(void *caps, unsigned int type)
 	return caps + type * VHCA_CAP_SIZE;
 }
 
+/**
+ * vhca_cap_set_bit - set a capability that mlx5_ifc.h has no name for
+ * @cap: its page
+ * @bit: where it is, from the first bit on
+ */
+static inline void vhca_cap_set_bit(void *cap, unsigned int bit)
+{
+	__be32 *dwords = cap;
+
+	dwords[bit / 32] |= cpu_to_be32(BIT(31 - bit % 32));
+}
+
 #ifdef VHCA_HAVE_TLP_VAR
 static inline bool vhca_has_tlp_var(void)
 {

@@ -73,7 +73,7 @@ static void vhca_caps_copy(void *cap)
 {
 	__be32 *dwords = cap;
 
-	dwords[0x748 / 32] |= cpu_to_be32(BIT(31 - 0x748 % 32));
+	vhca_cap_set_bit(cap, 0x748);
 	dwords[0x60 / 32] |= cpu_to_be32(VHCA_LOG_MAX_COPY << 16);
 }
 
@@ -84,13 +84,12 @@ static void vhca_caps_copy(void *cap)
 static void vhca_caps_signature(void *cap)
 {
 	static const u16 bits[] = { 0x480, 0x212, 0x148, 0x1f0 };
-	__be32 *dwords = cap;
 	unsigned int i;
 
 	SET_GEN(sho, 1);
 	SET_GEN(drain_sigerr, 1);
 	for (i = 0; i < ARRAY_SIZE(bits); i++)
-		dwords[bits[i] / 32] |= cpu_to_be32(BIT(31 - bits[i] % 32));
+		vhca_cap_set_bit(cap, bits[i]);
 }
 
 /*
@@ -99,11 +98,9 @@ static void vhca_caps_signature(void *cap)
  */
 static void vhca_caps_links(void *cap)
 {
-	__be32 *dwords = cap;
-
 	SET_GEN(num_lag_ports, VHCA_LINKS);
 	SET_GEN(lag_tx_port_affinity, 1);
-	dwords[0x152 / 32] |= cpu_to_be32(BIT(31 - 0x152 % 32));
+	vhca_cap_set_bit(cap, 0x152);
 }
 
 /* log_reserved_qpn_granularity has no name in mlx5_ifc.h either. */

@@ -14,9 +14,6 @@
 
 #include "vhca.h"
 
-/* grh_gid_fl of struct mlx5_av: there is a global route. */
-#define VHCA_AV_GRH		BIT(30)
-
 /* Ports come and go in process context, and are looked up under RCU. */
 static LIST_HEAD(vhca_ports);
 static DEFINE_MUTEX(vhca_ports_lock);

@@ -38,6 +38,9 @@ struct vhca;
 /* The queue pair that management datagrams go to, whatever its number is else. */
 #define VHCA_GSI_QPN		1
 
+/* grh_gid_fl of struct mlx5_av: there is a global route. */
+#define VHCA_AV_GRH		BIT(30)
+
 /* The subnet manager is the last node that a LID names, and no device. */
 #define VHCA_MANAGER_LID	0xbfff
 #define VHCA_MANAGER_INDEX	(VHCA_MANAGER_LID - 1)

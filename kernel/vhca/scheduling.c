@@ -28,7 +28,6 @@
 void vhca_caps_scheduling(void *caps)
 {
 	void *cap = vhca_cap(caps, MLX5_CAP_QOS);
-	__be32 *dwords = cap;
 
 	MLX5_SET(cmd_hca_cap, vhca_cap(caps, MLX5_CAP_GENERAL), qos, 1);
 	MLX5_SET(qos_cap, cap, nic_sq_scheduling, 1);
@@ -37,8 +36,7 @@ void vhca_caps_scheduling(void *caps)
 	MLX5_SET(qos_cap, cap, nic_element_type,
 		 ELEMENT_TYPE_CAP_MASK_TSAR | ELEMENT_TYPE_CAP_MASK_QUEUE_GROUP);
 	MLX5_SET(qos_cap, cap, nic_tsar_type, TSAR_TYPE_CAP_MASK_DWRR);
-	dwords[VHCA_QOS_NIC_QP_SCHEDULING / 32] |=
-		cpu_to_be32(BIT(31 - VHCA_QOS_NIC_QP_SCHEDULING % 32));
+	vhca_cap_set_bit(cap, VHCA_QOS_NIC_QP_SCHEDULING);
 	MLX5_SET(qos_cap, cap, packet_pacing, 1);
 	MLX5_SET(qos_cap, cap, packet_pacing_uid, 1);
 	MLX5_SET(qos_cap, cap, packet_pacing_min_rate, VHCA_MIN_RATE);

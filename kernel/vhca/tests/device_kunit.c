@@ -108,6 +108,40 @@ struct vhca_cmd *vhca_kunit_command(struct kunit *test, u16 opcode, u32 in_len,
 }
 
 /**
+ * vhca_kunit_add - enter an object into the ledger that no command has made
+ * @test: the test, which ends if it cannot be had
+ * @kind: its kind
+ * @uid: user context
+ * @size: bytes of the structure that begins with it, which are 0
+ *
+ * Return: the object
+ */
+void *vhca_kunit_add(struct kunit *test, enum vhca_kind kind, u16 uid, size_t size)
+{
+	struct vhca_object *object = kzalloc(size, GFP_KERNEL);
+	struct vhca_cmd cmd = { .uid = uid };
+	u8 status;
+
+	KUNIT_ASSERT_NOT_NULL(test, object);
+	status = vhca_ledger_add(test->priv, object, kind, &cmd);
+	if (status)
+		kfree(object);
+	KUNIT_ASSERT_EQ(test, status, MLX5_CMD_STAT_OK);
+	return object;
+}
+
+/**
+ * vhca_kunit_put - set a field that mlx5_ifc.h has no name for
+ * @structure: what it is in
+ * @dword: which dword, from 0
+ * @value: all of it
+ */
+void vhca_kunit_put(void *structure, unsigned int dword, u32 value)
+{
+	*((__be32 *)structure + dword) = cpu_to_be32(value);
+}
+
+/**
  * vhca_kunit_execute - have the test's device execute a command
  * @test: the test
  * @cmd: the command

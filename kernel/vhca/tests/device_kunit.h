@@ -17,6 +17,8 @@
 int vhca_kunit_init(struct kunit *test);
 struct vhca_cmd *vhca_kunit_command(struct kunit *test, u16 opcode, u32 in_len,
 				    u32 out_len);
+void *vhca_kunit_add(struct kunit *test, enum vhca_kind kind, u16 uid, size_t size);
+void vhca_kunit_put(void *structure, unsigned int dword, u32 value);
 u8 vhca_kunit_execute(struct kunit *test, struct vhca_cmd *cmd);
 u32 vhca_kunit_create(struct kunit *test, u16 opcode, u16 uid);
 u8 vhca_kunit_destroy(struct kunit *test, u16 opcode, u32 number);

@@ -10,7 +10,6 @@
 
 #define FUZZ_SEGMENT		16
 #define FUZZ_OPMOD_COPY		BIT(24)
-#define FUZZ_AV_GRH		BIT(30)
 
 /* Room for a request: what its size field can say, and some. */
 #define FUZZ_MAX_WQE		(64 * FUZZ_SEGMENT)
@@ -117,7 +116,7 @@ static u32 fuzz_address_vector(struct fuzz *f, void *at)
 	if (fuzz_one_in(f, 8))
 		datagram->av.rlid = cpu_to_be16(fuzz_value(f));
 	if (fuzz_one_in(f, 8)) {
-		datagram->av.grh_gid_fl = cpu_to_be32(FUZZ_AV_GRH);
+		datagram->av.grh_gid_fl = cpu_to_be32(VHCA_AV_GRH);
 		fuzz_group_gid(f, datagram->av.rgid);
 	}
 	return sizeof(*datagram);

@@ -15,15 +15,8 @@ static u32 add(struct kunit *test, enum vhca_kind kind, u16 uid)
 {
 	size_t size = max(max3(sizeof(struct vhca_cq), sizeof(struct vhca_srq),
 			       sizeof(struct vhca_object)), sizeof(struct vhca_eq));
-	struct vhca_object *object = kzalloc(size, GFP_KERNEL);
-	struct vhca_cmd cmd = { .uid = uid };
-	u8 status;
+	struct vhca_object *object = vhca_kunit_add(test, kind, uid, size);
 
-	KUNIT_ASSERT_NOT_NULL(test, object);
-	status = vhca_ledger_add(test->priv, object, kind, &cmd);
-	if (status)
-		kfree(object);
-	KUNIT_ASSERT_EQ(test, status, MLX5_CMD_STAT_OK);
 	return object->id;
 }
 
@@ -188,11 +181,6 @@ static u32 create_umem(struct kunit *test, void *page, u64 rights)
 	return MLX5_GET(create_umem_out, cmd->out, umem_id);
 }
 
-static void put(void *structure, unsigned int dword, u32 value)
-{
-	*((__be32 *)structure + dword) = cpu_to_be32(value);
-}
-
 /* Entries are written to registered memory if that may be written, and nowhere else. */
 static void owner_of_read_only_memory(struct kunit *test)
 {
@@ -211,10 +199,10 @@ static void owner_of_read_only_memory(struct kunit *test)
 		MLX5_SET(cqc, cqc, c_eqn_or_apu_element, add(test, VHCA_EQ, 0));
 		MLX5_SET(cqc, cqc, uar_page, add(test, VHCA_UAR, USER));
 		MLX5_SET(cqc, cqc, dbr_umem_valid, 1);
-		put(cqc, VHCA_CQC_DBR_UMEM_ID, umem);
+		vhca_kunit_put(cqc, VHCA_CQC_DBR_UMEM_ID, umem);
 		MLX5_SET(create_cq_in, cmd->in, cq_umem_valid, 1);
-		put(cmd->in, VHCA_CREATE_CQ_UMEM_ID, umem);
-		put(cmd->in, VHCA_CREATE_CQ_UMEM_OFFSET + 1, 64);
+		vhca_kunit_put(cmd->in, VHCA_CREATE_CQ_UMEM_ID, umem);
+		vhca_kunit_put(cmd->in, VHCA_CREATE_CQ_UMEM_OFFSET + 1, 64);
 		KUNIT_EXPECT_EQ_MSG(test, vhca_kunit_execute(test, cmd),
 				    i ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR,
 				    "rights 0x%llx", rights[i]);

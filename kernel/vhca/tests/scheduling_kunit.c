@@ -17,11 +17,6 @@
 /* Bytes of a message with an element in it. */
 #define MESSAGE	(VHCA_SCHEDULING_CONTEXT * sizeof(__be32) + MLX5_ST_SZ_BYTES(scheduling_context))
 
-static void put(void *structure, unsigned int dword, u32 value)
-{
-	*((__be32 *)structure + dword) = cpu_to_be32(value);
-}
-
 static struct vhca_cmd *element_command(struct kunit *test, u16 opcode, u16 uid, u32 len)
 {
 	struct vhca_cmd *cmd = vhca_kunit_command(test, opcode, len,
@@ -38,7 +33,7 @@ static struct vhca_cmd *create_command(struct kunit *test, u16 uid, u8 type, u32
 					       MESSAGE);
 	void *context = (__be32 *)cmd->in + VHCA_SCHEDULING_CONTEXT;
 
-	put(cmd->in, VHCA_SCHEDULING_HIERARCHY, SCHEDULING_HIERARCHY_NIC << 24);
+	vhca_kunit_put(cmd->in, VHCA_SCHEDULING_HIERARCHY, SCHEDULING_HIERARCHY_NIC << 24);
 	MLX5_SET(scheduling_context, context, element_type, type);
 	MLX5_SET(scheduling_context, context, parent_element_id, parent);
 	return cmd;
@@ -93,7 +88,7 @@ static void scheduling_form(struct kunit *test)
 {
 	struct vhca_cmd *cmd = create_command(test, USER, NODE, 0);
 
-	put(cmd->in, VHCA_SCHEDULING_HIERARCHY, SCHEDULING_HIERARCHY_E_SWITCH << 24);
+	vhca_kunit_put(cmd->in, VHCA_SCHEDULING_HIERARCHY, SCHEDULING_HIERARCHY_E_SWITCH << 24);
 	KUNIT_EXPECT_EQ(test, vhca_kunit_execute(test, cmd), MLX5_CMD_STAT_BAD_PARAM_ERR);
 	cmd = create_command(test, USER, NODE, 0);
 	MLX5_SET(scheduling_context, (__be32 *)cmd->in + VHCA_SCHEDULING_CONTEXT,
@@ -120,7 +115,7 @@ static void scheduling_modify(struct kunit *test)
 		cmd = element_command(test, MLX5_CMD_OP_MODIFY_GENERAL_OBJECT, USER, MESSAGE);
 		MLX5_SET(general_obj_in_cmd_hdr, cmd->in, obj_id, id);
 		/* The lower half of modify_field_select, which is the first field. */
-		put(cmd->in, 0xa0 / 32, mask);
+		vhca_kunit_put(cmd->in, 0xa0 / 32, mask);
 		context = (__be32 *)cmd->in + VHCA_SCHEDULING_CONTEXT;
 		MLX5_SET(scheduling_context, context, bw_share, 3);
 		MLX5_SET(scheduling_context, context, max_average_bw, 5);

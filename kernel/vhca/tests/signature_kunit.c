@@ -110,23 +110,9 @@ struct bed {
 	struct vhca_psv		*psv;
 };
 
-static void *add(struct kunit *test, enum vhca_kind kind, size_t size)
-{
-	struct vhca_object *object = kzalloc(size, GFP_KERNEL);
-	struct vhca_cmd cmd = {};
-	u8 status;
-
-	KUNIT_ASSERT_NOT_NULL(test, object);
-	status = vhca_ledger_add(test->priv, object, kind, &cmd);
-	if (status)
-		kfree(object);
-	KUNIT_ASSERT_EQ(test, status, MLX5_CMD_STAT_OK);
-	return object;
-}
-
 static struct vhca_mkey *add_key(struct kunit *test, u8 mode, u64 len)
 {
-	struct vhca_mkey *mkey = to_vhca_mkey(add(test, VHCA_MKEY, sizeof(*mkey)));
+	struct vhca_mkey *mkey = to_vhca_mkey(vhca_kunit_add(test, VHCA_MKEY, 0, sizeof(*mkey)));
 
 	mkey->xlt = kvzalloc(64, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mkey->xlt);
@@ -163,7 +149,7 @@ static struct bed *bed(struct kunit *test, u32 format, u32 bytes)
 	klm->bcount = cpu_to_be32(len);
 	klm->key = cpu_to_be32((u32)memory->object.id << 8);
 	klm->va = cpu_to_be64(virt_to_phys(b->memory));
-	b->psv = to_vhca_psv(add(test, VHCA_PSV, sizeof(*b->psv)));
+	b->psv = to_vhca_psv(vhca_kunit_add(test, VHCA_PSV, 0, sizeof(*b->psv)));
 	b->psv->pd = PD;
 	b->psv->transient = SEED << 32;
 	b->key->bsf.basic.mem.bs_selector = 1;
